@@ -24,7 +24,6 @@ from pathlib import Path
 import jeton
 from jeton._core import decompress
 from jeton.auditing.checks import CHECKS
-from jeton.auditing.checks.caches import CACHE_CHECKS
 from jeton.findings import Finding, Severity
 from scripts.marked import Part
 
@@ -53,7 +52,7 @@ NEEDS_SETTINGS = (
     "quota-exceeded",
 )
 NEEDS_LOGS = (
-    *CACHE_CHECKS,
+    *(id for id in CHECKS if id.startswith(("cache-", "agent-"))),
     "stated-cost-differs",
     "input-overhead",
     "output-long",

@@ -190,8 +190,7 @@ def _replay_traffic() -> None:
 
     from jeton.catalog import gpu, model
     from jeton.corpus.traces import Trace
-    from jeton.economics.admission import ADMISSION_POLICIES, Policy
-    from jeton.economics.admission.policies import ORDERS
+    from jeton.economics.admission import ADMISSION_POLICIES, ORDERS, Policy
     from jeton.economics.traffic import Server, simulate_traffic
 
     rng = np.random.default_rng(1)

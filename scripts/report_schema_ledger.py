@@ -192,7 +192,7 @@ LEDGER = _object(
         "price_date": (_or_null(_TEXT), "How new the prices are, ISO 8601."),
     },
 )
-"""As `jeton.economics.ledger.as_json.ledger_json` writes it."""
+"""As `jeton.economics.ledger.result.ledger_json` writes it."""
 
 _CELLS = {
     "type": "object",

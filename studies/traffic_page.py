@@ -18,17 +18,16 @@ import numpy as np
 
 from jeton.catalog import gpu, model
 from jeton.corpus.traces import Trace, read_trace
-from jeton.economics.admission.policies import ADMISSION_POLICIES, ORDERS
+from jeton.economics.admission import ADMISSION_POLICIES, ORDERS
 from jeton.economics.traffic import (
     EngineSettings,
     Policy,
     Server,
-    allocation_claim,
     compare_traffic,
-    padding_claim,
     simulate_traffic,
 )
 from scripts.marked import Part
+from studies.traffic_claims import allocation_claim, padding_claim
 
 __all__ = ["main", "tables"]
 

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 import jeton
 from jeton.watch import SIGNALS, Monitor, WatchedRequest, WatchHistory
-from jeton.watch.evidence import MeanEvidence
-from jeton.watch.measuring import Measurer, RequestCounts
-from jeton.watch.signals import Normal
+from jeton.watch.signals import MeanEvidence, Normal
+from jeton.watch.windows import Measurer, RequestCounts
 from scripts.marked import Part
 from studies.drift.streams import CAUSES, Splice, Texts, read_corpus, splices, stable
 

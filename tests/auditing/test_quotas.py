@@ -9,8 +9,8 @@ import pytest
 
 from jeton._core import Tokenizer
 from jeton.auditing import audit
-from jeton.auditing.checks.quota import MONTHS_AHEAD
-from jeton.auditing.money.quotas import quota_of
+from jeton.auditing.checks.hardware import MONTHS_AHEAD
+from jeton.auditing.money.bills import quota_of
 from jeton.economics import Quota
 from jeton.errors import UsageError
 from jeton.findings import Basis, Finding, Severity

@@ -18,7 +18,7 @@ import pytest
 import jeton
 from jeton.errors import JetonError
 from jeton.planning.packing import open_tokens, read_lengths, write_packed_parquet
-from jeton.planning.packing.packed_parquet import LAYOUTS
+from jeton.planning.packing.files import LAYOUTS
 
 CASES = json.loads(Path(__file__).with_name("packing_masks.json").read_text(encoding="utf-8"))
 IGNORED = -100

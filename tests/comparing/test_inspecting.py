@@ -14,8 +14,7 @@ from jeton import Tokenizer
 from jeton._core import from_hf_json
 from jeton.comparing import Inspection, inspect_texts
 from jeton.comparing.inspecting import MAX_CHARS, MAX_DOCUMENTS
-from jeton.comparing.ranks import ranks_of
-from jeton.comparing.terms import worst_terms
+from jeton.comparing.ranks import ranks_of, worst_terms
 from jeton.errors import EmptyCorpusError
 from jeton.report.inspector import MAX_EMBEDDED_BYTES, inspector_context, inspector_html
 from jeton.workload.choice import Chosen, choose_tokenizers

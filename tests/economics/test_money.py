@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jeton.catalog import price
 from jeton.economics import api_cost, usd_per_year
-from jeton.economics.money import gpu_usd_per_mtok, usd_per_month
+from jeton.economics.money import usd_per_month
 from jeton.errors import UnknownPriceError, UsageError
 
 
@@ -49,14 +49,6 @@ def test_a_missing_output_price_is_an_error() -> None:
         api_cost(price("usd:1"), input_tokens=[1], requests=[1], output_tokens_per_request=1)
 
 
-def test_gpu_cost_per_million_tokens() -> None:
-    # 3.60 USD an hour is 0.001 a second, for 1,000 tokens
-    rented = gpu_usd_per_mtok(usd_per_hour=Decimal("3.60"), tokens_per_second=1000)
-    assert rented == 1
-    two = gpu_usd_per_mtok(usd_per_hour=Decimal("3.60"), tokens_per_second=1000, n_gpus=2)
-    assert two == 2
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 1000)), min_size=1, max_size=10),
     st.integers(0, 10**6),
@@ -87,5 +79,3 @@ def test_impossible_traffic_is_refused(traffic: float) -> None:
 def test_impossible_numbers_are_refused() -> None:
     with pytest.raises(UsageError, match="no requests"):
         api_cost(price("usd:1"), input_tokens=[], requests=[])
-    with pytest.raises(UsageError, match="tokens per second"):
-        gpu_usd_per_mtok(usd_per_hour=Decimal(1), tokens_per_second=0)

@@ -12,11 +12,14 @@ from jeton.economics import Remedy, api_cost, kv_bytes, prefill_flops, reconcile
 from jeton.economics.billing.groups import GroupUse, bill_by_group
 from jeton.economics.ledger import usage_rows
 from jeton.economics.naive_engineered import naive_engineered
-from jeton.economics.serving.capacity import workload_capacity
+from jeton.economics.serving.capacity import (
+    CHARS_PER_PAGE,
+    RequestLengths,
+    context_room,
+    workload_capacity,
+)
 from jeton.economics.serving.compute import attention_flops
-from jeton.economics.serving.context import CHARS_PER_PAGE, context_room
 from jeton.economics.serving.own_gpu import own_gpu_cost
-from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.findings import Basis
 

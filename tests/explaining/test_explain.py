@@ -16,7 +16,7 @@ import jeton
 from jeton import Tokenizer
 from jeton._core import from_canonical, from_tiktoken
 from jeton.explaining import Explanation, explain
-from jeton.explaining.comparing import cut, same_cut
+from jeton.explaining.result import cut, same_cut
 from jeton.progress import Progress
 from tests.explaining import variants
 from tests.formats import small

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 import jeton
 from jeton.catalog import gpu, model
 from jeton.cli.app import app
+from jeton.economics.serving.capacity import RequestLengths
 from jeton.economics.serving.own_gpu import own_gpu_cost
-from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.formats import card_path
 from jeton.metrics.bootstrap import Interval

@@ -11,9 +11,8 @@ from typing import Any, cast
 import pytest
 
 from jeton.planning.prediction import outputs, read_history
-from jeton.planning.routing.policy import RoutingWeights
-from jeton.planning.routing.rate_limits import RateLimit
-from jeton.planning.routing.weighing import Weighed, least_sum
+from jeton.planning.routing.conversations import RateLimit
+from jeton.planning.routing.policy import RoutingWeights, Weighed, least_sum
 
 
 def test_a_request_above_a_whole_minute_passes_when_the_bucket_is_full() -> None:

@@ -22,8 +22,7 @@ from jeton.planning.packing import (
     padded_batch,
     save_pack,
 )
-from jeton.planning.packing.result import METHODS, Method
-from jeton.planning.packing.segments import OVERFLOWS, Overflow
+from jeton.planning.packing.result import METHODS, OVERFLOWS, Method, Overflow
 
 RULES: tuple[Overflow, ...] = ("split", "truncate", "drop", "own")
 

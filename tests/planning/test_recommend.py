@@ -14,8 +14,7 @@ import jeton
 from jeton.cli.app import app
 from jeton.metrics.bootstrap import Interval
 from jeton.planning import Trial, recommend
-from jeton.planning.recommend import _decide
-from jeton.planning.sampling import read_sample
+from jeton.planning.recommend import _decide, read_sample
 
 SIZES = (280, 320)
 ENGLISH = "low lower lowest new newer wide widest and the of that which".split()  # noqa: SIM905

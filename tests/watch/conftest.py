@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jeton.watch import Monitor
-from jeton.watch.logs import requests_of
+from jeton.watch.run import requests_of
 from tests.watch.streams import history, requests
 
 

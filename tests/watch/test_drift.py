@@ -25,7 +25,7 @@ from jeton.watch import (
     WatchSettings,
 )
 from jeton.watch.background import MonitorThread
-from jeton.watch.evidence import MeanEvidence, mean_interval
+from jeton.watch.signals import MeanEvidence, mean_interval
 from jeton.watch.windows import MAX_GROUPS, WatchSums
 from studies.drift.streams import Splice, splices
 from tests.watch.streams import TOKENIZER, WEIGHTS, history, requests, texts

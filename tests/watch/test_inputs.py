@@ -23,10 +23,8 @@ from hypothesis import strategies as st
 from jeton.cli.app import app
 from jeton.errors import UsageError
 from jeton.watch import Monitor, alert_sink
-from jeton.watch.collectors import OtlpReceiver, Phoenix, open_live
-from jeton.watch.following import FollowedFile
-from jeton.watch.logs import requests_of
-from jeton.watch.run import Outputs, WatchRun
+from jeton.watch.collectors import FollowedFile, OtlpReceiver, Phoenix, open_live
+from jeton.watch.run import Outputs, WatchRun, requests_of
 from tests.watch.streams import TOKENIZER, requests
 
 
@@ -91,7 +89,7 @@ def test_a_log_is_followed_through_half_lines_rotation_and_truncation(tmp_path: 
 def test_from_the_end_on_and_lines_that_are_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jeton.watch.following.MAX_LINE_BYTES", 100)
+    monkeypatch.setattr("jeton.watch.collectors.MAX_LINE_BYTES", 100)
     path = tmp_path / "log.jsonl"
     path.write_bytes(line(1) + line(2)[:5])
     followed = FollowedFile(path, from_end=True)

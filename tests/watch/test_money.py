@@ -16,11 +16,10 @@ from jeton.economics.serving.memory_budget import DoesNotFitError
 from jeton.economics.serving.memory_plan import MeasuredMemory, MemoryPlan
 from jeton.findings import Basis
 from jeton.watch import Alert, Monitor, ServedBy, WatchedRequest, WatchHistory, WatchSettings
-from jeton.watch.billed import repriced, watched_side
+from jeton.watch.billed import RecentRequest, repriced, watched_side
 from jeton.watch.causes import CauseShare, explain_drift
-from jeton.watch.logs import requests_of
 from jeton.watch.outlook import outlook
-from jeton.watch.recent import RecentRequest
+from jeton.watch.run import requests_of
 from tests.watch.streams import TOKENIZER, history, requests, texts
 
 SYSTEM = "You answer questions about parcels. Be short, and name the order in each answer. "

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton._core import Surveyor, TextBatch, Tokenizer
+from jeton.auditing.analyses.layout import without_needless_whitespace
 from jeton.auditing.evidence import percent
-from jeton.auditing.measures.whitespace import without_needless_whitespace
 from jeton.guard.wordlist import MARKERS
 from jeton.workload.counting.joining import MIN_JOINED_BYTES, Observed, joined
 from jeton.workload.counting.lookalikes import LookalikeCounts

@@ -24,9 +24,9 @@ from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.catalog.model_map import ModelMap
 from jeton.economics.ledger import Ledger
+from jeton.economics.serving.capacity import RequestLengths
 from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.parameters import count_parameters
-from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.vocabulary.training_costs import training_cost
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve

@@ -24,9 +24,9 @@ from jeton.catalog.model_facts import ModelFacts
 from jeton.catalog.model_map import ModelMap
 from jeton.corpus import open_documents
 from jeton.economics.ledger import Ledger
+from jeton.economics.serving.capacity import RequestLengths
 from jeton.economics.serving.latency import decode_seconds, prefill_seconds
 from jeton.economics.serving.own_gpu import own_gpu_cost
-from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.registry import TokenizerLike, resolve
 

@@ -21,8 +21,8 @@ from jeton.adapt.reading import Corpus, Reading
 from jeton.adapt.slot_worth import SlotCounter
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
+from jeton.economics.serving.capacity import RequestLengths
 from jeton.economics.serving.parameters import count_parameters
-from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.vocabulary.trade import vocabulary_trade
 from jeton.errors import UsageError
 from jeton.formats.documents import read_object

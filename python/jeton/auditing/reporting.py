@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jeton._core import __version__
+from jeton.auditing.analyses.layout import needless_whitespace
 from jeton.auditing.caching.examine import examined_of
 from jeton.auditing.checks import run_checks
-from jeton.auditing.checks.bill import findings_of_bill
+from jeton.auditing.checks.bill import findings_of_bill, findings_of_stated_cost
 from jeton.auditing.checks.caches import findings_of_caches
-from jeton.auditing.checks.stated_cost import findings_of_stated_cost
 from jeton.auditing.evidence import CountedLengths, Evidence
 from jeton.auditing.maturity import maturity_of
 from jeton.auditing.measures.measuring import Facts, measured, term_reports, workload_of
@@ -19,9 +19,8 @@ from jeton.auditing.measures.preprocessing import StepEffect, effects_of_preproc
 from jeton.auditing.measures.timeline import Timeline, timeline_of
 from jeton.auditing.measures.traffic import LoadedTrace, traffic_of
 from jeton.auditing.measures.training import TrainingOptions, training_of
-from jeton.auditing.measures.whitespace import needless_whitespace
-from jeton.auditing.money.bills import reconciled
-from jeton.auditing.money.books import Books
+from jeton.auditing.money.bills import quota_of, reconciled
+from jeton.auditing.money.books import Books, factor_of, model_costs
 from jeton.auditing.money.decomposition import decomposition_of_documents, decomposition_of_logs
 from jeton.auditing.money.figures import (
     domain_bills_of,
@@ -29,10 +28,7 @@ from jeton.auditing.money.figures import (
     waterfall_of,
     what_if_of,
 )
-from jeton.auditing.money.ledgers import factor_of
-from jeton.auditing.money.model_costs import model_costs
 from jeton.auditing.money.provider_counts import provider_count_of
-from jeton.auditing.money.quotas import quota_of
 from jeton.auditing.options.logs import completed, mean_answer, timed
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.auditing.replaying.chain import carried_out

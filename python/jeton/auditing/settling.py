@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from jeton.auditing.evidence import Evidence
-from jeton.auditing.remedies import remedy_facts
+from jeton.auditing.registry import remedy_facts
 from jeton.economics.waterfall import Waterfall
 from jeton.findings import Figure, Finding, Severity, rank
 

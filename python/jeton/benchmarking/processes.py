@@ -1,9 +1,10 @@
-"""The processes that libraries live in: commands to them, answers in time, an end for sure."""
+"""Libraries in processes of their own: the files that they share, and the machine."""
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import queue
 import subprocess
 import sys
@@ -12,6 +13,48 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
+
+from jeton._core import Tokenizer
+from jeton.benchmarking.result import Machine
+from jeton.errors import JetonError
+
+FORMATS = {
+    "tiktoken": "tokenizer.tiktoken",
+    "tokenizer.json": "tokenizer.json",
+    "sentencepiece": "tokenizer.model",
+}
+"""Formats of the libraries, and their files."""
+
+
+def write_formats(tokenizer: Tokenizer, folder: Path) -> dict[str, Any]:
+    """Write the formats that hold the tokenizer exactly.
+
+    Returns:
+        Paths by format; ``FORMAT_why`` where there is none; ``own``: Jeton's own file; ``name``,
+        ``pattern``, ``folder``.
+    """
+    own = folder / "own.jeton.json"
+    tokenizer.save(own, format="jeton")
+    files: dict[str, Any] = {
+        "own": str(own),
+        "name": tokenizer.name or "",
+        "pattern": tokenizer.split_pattern,
+        "folder": str(folder),
+    }
+    for format_name, file_name in FORMATS.items():
+        path = folder / file_name
+        try:
+            # The pattern and the special tokens of a rank file stand beside it: no loss.
+            tokenizer.save(path, format=format_name)
+        except (JetonError, OSError) as error:
+            path.unlink(missing_ok=True)
+            files[f"{format_name}_why"] = (
+                f"the tokenizer does not fit into its format ({str(error).splitlines()[0]})"
+            )
+        else:
+            files[format_name] = str(path)
+    return files
+
 
 _WORKER = Path(__file__).with_name("worker.py")
 _MAX_COMPLAINT_CHARS = 300
@@ -125,3 +168,32 @@ class LibraryProcess:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def describe_machine() -> Machine:
+    """The processor, its cores, the memory, the system and Python; nothing that names a user."""
+    return Machine(
+        cpu=_cpu(),
+        cores=os.cpu_count() or 1,
+        memory_bytes=_memory_bytes(),
+        system=f"{platform.system()} {platform.machine()}",
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+    )
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        if line.lower().startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _memory_bytes() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None

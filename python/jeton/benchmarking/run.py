@@ -15,9 +15,12 @@ from statistics import median
 from typing import Any, Literal
 
 from jeton._core import TextBatch, Tokenizer, __version__, available_threads
-from jeton.benchmarking.files import write_formats
-from jeton.benchmarking.machine import describe_machine
-from jeton.benchmarking.processes import LibraryProcess, LibraryProcessError
+from jeton.benchmarking.processes import (
+    LibraryProcess,
+    LibraryProcessError,
+    describe_machine,
+    write_formats,
+)
 from jeton.benchmarking.result import SCHEMA_VERSION, BenchReport, LibraryResult, Status, Timing
 from jeton.benchmarking.worker import LIBRARIES
 from jeton.corpus import open_documents

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Named here too, so that --help needs no import of what they are; a test compares.
 RULES = ("cheapest", "weighted")
 STICKY = ("price", "always", "never")
-PRODUCTS = ("litellm", "openrouter", "envoy")
+PRODUCTS = ("litellm",)
 
 _SECTIONS = {
     "Most used": ("endpoints_file", "rule", "task_field", "output"),
@@ -123,7 +123,7 @@ _SECTIONS = {
     "--export",
     "product",
     type=click.Choice(PRODUCTS),
-    help="Write the configuration of a product that comes closest, and say what it lacks.",
+    help="Write the configuration of LiteLLM that comes closest, and say what it lacks.",
 )
 @click.option(
     "--export-to",
@@ -151,7 +151,7 @@ def route(inputs: tuple[str, ...], **given: Any) -> int:
       jeton route calls.jsonl --endpoints endpoints.toml --task-field task --min-quality 0.7
       jeton route logs/ --endpoints endpoints.toml --max-seconds 20 -o routing.html --json r.json
       jeton route calls.jsonl --endpoints endpoints.toml --export litellm --export-to config.yaml
-      jeton route --endpoints endpoints.toml --export envoy
+      jeton route --endpoints endpoints.toml --export litellm
     """
     _check(inputs, given)
     from jeton.planning.routing import Router, read_endpoints, route_logs

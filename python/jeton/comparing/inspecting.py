@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch, TextStats, Tokenizer
 from jeton._shown import NotebookResult
-from jeton.comparing.ranks import ranks_of
-from jeton.comparing.terms import TermCuts, worst_terms
+from jeton.comparing.ranks import TermCuts, ranks_of, worst_terms
 from jeton.corpus import open_documents
 from jeton.corpus.languages import language_class
 from jeton.errors import EmptyCorpusError

@@ -9,7 +9,7 @@ import numpy as np
 
 from jeton._core import TokenStats, __version__
 from jeton.comparing.inspecting import inspect_sample
-from jeton.comparing.parts import groups_of_text
+from jeton.comparing.parts import groups_of_text, measure_speed
 from jeton.comparing.result import (
     SCHEMA_VERSION,
     Comparison,
@@ -17,7 +17,6 @@ from jeton.comparing.result import (
     TextSummary,
     TokenizerComparison,
 )
-from jeton.comparing.speed import measure_speed
 from jeton.corpus import open_documents
 from jeton.errors import UsageError
 from jeton.metrics import compression, vocabulary_use, word_use

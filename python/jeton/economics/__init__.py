@@ -13,9 +13,8 @@ from jeton.economics.billing.quotas import Quota, QuotaReport, quota_from_log, q
 from jeton.economics.ledger import Ledger, ledger_of_lengths
 from jeton.economics.money import api_cost, usd_per_year
 from jeton.economics.naive_engineered import NaiveEngineered, naive_engineered
-from jeton.economics.serving.capacity import workload_capacity
-from jeton.economics.serving.compute import prefill_flops
-from jeton.economics.serving.energy import gpu_energy
+from jeton.economics.serving.capacity import RequestLengths, workload_capacity
+from jeton.economics.serving.compute import gpu_energy, prefill_flops
 from jeton.economics.serving.latency import decode_seconds, fit_requests, prefill_seconds
 from jeton.economics.serving.memory import (
     embedding_bytes,
@@ -28,7 +27,6 @@ from jeton.economics.serving.memory_fit import fit_on
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.serving.own_gpu import own_gpu_cost
 from jeton.economics.serving.parameters import count_parameters
-from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.tradeoff import TradeOff, trade_off
 from jeton.economics.vocabulary.trade import vocabulary_trade
 from jeton.economics.vocabulary.training_costs import (

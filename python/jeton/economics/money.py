@@ -90,24 +90,3 @@ def usd_per_month(usd_per_day: Decimal) -> Decimal:
 def usd_per_year(usd_per_day: Decimal) -> Decimal:
     """Return USD per year: ``day x 365``."""
     return usd_per_day * DAYS_PER_YEAR
-
-
-def gpu_usd_per_mtok(
-    *, usd_per_hour: Decimal, tokens_per_second: float | Decimal, n_gpus: int = 1
-) -> Decimal:
-    """Return what a million tokens cost on rented GPUs, in USD.
-
-    Formula: ``N usd_per_hour / 3600 / tokens_per_second x 1e6``, for GPUs that are never idle.
-
-    Source: definition.
-
-    Raises:
-        UsageError: If the rate is not above 0, the price is negative or there is no GPU.
-    """
-    rate = Decimal(str(tokens_per_second))
-    if not rate.is_finite() or rate <= 0 or usd_per_hour < 0 or n_gpus < 1:
-        raise UsageError(
-            f"cannot price {tokens_per_second} tokens per second on {n_gpus} GPUs at "
-            f"{usd_per_hour} USD per hour; expected numbers above 0"
-        )
-    return n_gpus * usd_per_hour * TOKENS_PER_MTOK / (SECONDS_PER_HOUR * rate)

@@ -6,12 +6,10 @@ from collections.abc import Iterable
 
 from jeton._core import TextBatch
 from jeton.errors import UsageError
-from jeton.explaining.comparing import Pair, cut
 from jeton.explaining.diagnosis import diagnose
 from jeton.explaining.parts import canonical_tree, differing_parts
-from jeton.explaining.result import By, Difference, Explanation
-from jeton.explaining.searching import Found, search
-from jeton.explaining.shrinking import shrink, size
+from jeton.explaining.result import By, Difference, Explanation, Pair, cut
+from jeton.explaining.shrinking import Found, search, shrink, size
 from jeton.probe import probe_digest
 from jeton.progress import OnProgress
 from jeton.registry import TokenizerLike, resolve

@@ -13,8 +13,7 @@ from jeton._files import write_whole
 from jeton._foreign import json_of
 from jeton._plain import strict_json
 from jeton.errors import FormatError, UsageError
-from jeton.locking.behaviour import Behaviour
-from jeton.locking.components import LockedFile, components_of, files_of, library_versions
+from jeton.locking.behaviour import Behaviour, LockedFile, components_of, files_of, library_versions
 from jeton.locking.workload import LockedWorkload, Traffic, measure_workload
 from jeton.probe import probe_digest, probe_texts
 from jeton.registry import TokenizerLike, resolve, several, written

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 
 from jeton._lazy import lazy_names
 from jeton.economics.admission import Admission
-from jeton.planning.cost_aware import ALGORITHMS_COMPARED, cost_aware
-from jeton.planning.cost_aware_results import CostAware, HeldOutJudgement, PricedVocabulary
-from jeton.planning.machines import DEFAULT_GPU
+from jeton.planning.cost_aware import (
+    ALGORITHMS_COMPARED,
+    CostAware,
+    HeldOutJudgement,
+    PricedVocabulary,
+    cost_aware,
+)
 from jeton.planning.nested import NestedVocabularies
 from jeton.planning.packing import Pack, PackReport, pack
 from jeton.planning.recommend import recommend
-from jeton.planning.recommend_results import Decision, DomainTrial, Recommendation, Trial
 from jeton.planning.routing import (
     Endpoint,
     EndpointFailures,
@@ -44,7 +47,17 @@ from jeton.planning.serving import (
     plan_fleet,
 )
 from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, sweep
-from jeton.planning.sweep_results import LawfulSize, ModelSweep, Sweep, SweepPoint
+from jeton.planning.sweep_results import (
+    DEFAULT_GPU,
+    Decision,
+    DomainTrial,
+    LawfulSize,
+    ModelSweep,
+    Recommendation,
+    Sweep,
+    SweepPoint,
+    Trial,
+)
 
 if TYPE_CHECKING:
     from jeton.economics.prediction import LengthInterval, OutputLengths

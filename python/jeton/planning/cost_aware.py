@@ -10,34 +10,154 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton._core import PretokenCounts, TextBatch, Tokenizer, text_digests
+from jeton._core import PretokenCounts, TextBatch, Tokenizer, __version__, text_digests
+from jeton._shown import NotebookResult
 from jeton.catalog import GpuFacts, ModelFacts
 from jeton.catalog import model as find_model
 from jeton.corpus import DocumentStream, NearDuplicateSettings, open_documents
 from jeton.corpus.holdout import HELD_OUT, TRAINED, HoldOut, HoldOutSplit
+from jeton.economics.serving.capacity import RequestLengths
 from jeton.economics.serving.own_gpu import own_gpu_cost
-from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import JetonWarning, UsageError
-from jeton.metrics.bootstrap import bootstrap_sums
-from jeton.planning.cost_aware_results import CostAware, HeldOutJudgement, PricedVocabulary
-from jeton.planning.machines import ModelLike, gpu_of
+from jeton.metrics.bootstrap import Interval, bootstrap_sums
 from jeton.planning.nested import NestedVocabularies
-from jeton.planning.sweep import DEFAULT_VOCAB_SIZES
-from jeton.planning.sweep_results import steps
+from jeton.planning.sweep import DEFAULT_VOCAB_SIZES, add_source, side_of
+from jeton.planning.sweep_results import ModelLike, gpu_of, steps
 from jeton.progress import OnProgress, tell_step
-from jeton.training import (
-    CountedCorpus,
-    TrainingSource,
-    TrainSettings,
-    learn_from_counts,
-)
+from jeton.training import CountedCorpus, TrainingSource, TrainSettings, learn_from_counts
+
+_SCHEMA_VERSION = "jeton.cost-aware/1"
+
+
+@dataclass(frozen=True, slots=True)
+class PricedVocabulary:
+    """One vocabulary on the text that is chosen by.
+
+    Attributes:
+        algorithm: How its members were chosen.
+        vocab_size: Ids.
+        n_tokens: Tokens of the text.
+        usd_per_request: The bill: a document as prompt, and what is generated after it.
+    """
+
+    algorithm: str
+    vocab_size: int
+    n_tokens: int
+    usd_per_request: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutJudgement:
+    """The chosen vocabulary and plain BPE of the best size, on text that nothing was chosen by.
+
+    Attributes:
+        n_documents: Documents.
+        n_bytes: Bytes of their text, UTF-8.
+        n_tokens: Tokens with the chosen vocabulary.
+        n_plain_tokens: Value with plain BPE.
+        usd_per_request: The bill with the chosen vocabulary.
+        plain_usd_per_request: Value with plain BPE.
+        change: Change of the bill, as a share: below 0 is cheaper.
+        low: 95% interval of the change, over the documents (percentiles of resamples): from ...
+        high: ... to.
+        tokens_change: Change of the tokens, as a share.
+        tokens_interval: 95%, paired by document; None with fewer than two.
+    """
+
+    n_documents: int
+    n_bytes: int
+    n_tokens: int
+    n_plain_tokens: int
+    usd_per_request: Decimal
+    plain_usd_per_request: Decimal
+    change: float
+    low: float
+    high: float
+    tokens_change: float
+    tokens_interval: Interval | None
+
+    @property
+    def verdict(self) -> str:
+        """In a sentence."""
+        if self.high < 0:
+            return (
+                f"it is {-self.change:.1%} cheaper than the best plain BPE "
+                f"(95%: {-self.high:.1%} to {-self.low:.1%})"
+            )
+        return (
+            f"it does not beat the best plain BPE beyond doubt: its bill differs by "
+            f"{self.change:+.2%} (95%: {self.low:+.2%} to {self.high:+.2%})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostAware(NotebookResult):
+    """Vocabulary learned, its rivals, and the verdict on whether it pays.
+
+    Attributes:
+        tokenizer: The vocabulary with the least bill on the text that was chosen by.
+        settings: Settings of the training.
+        facts: Facts that its algorithm reports.
+        plain_tokenizer: Plain BPE of the size with the least bill.
+        corpus: The corpus that both were trained on.
+        model: Name of the model in the catalog.
+        gpu: Name of the GPU.
+        chosen: The tokenizer on the text that was chosen by.
+        plain: Plain BPE of the best size, there.
+        candidates: All that were tried, by algorithm and size.
+        judgement: Both on other text.
+    """
+
+    _table = "candidates"
+    _line = ("model", "gpu", "candidates")
+
+    tokenizer: Tokenizer
+    settings: TrainSettings
+    facts: dict[str, Any]
+    plain_tokenizer: Tokenizer
+    corpus: CountedCorpus
+    model: str
+    gpu: str
+    chosen: PricedVocabulary
+    plain: PricedVocabulary
+    candidates: tuple[PricedVocabulary, ...]
+    judgement: HeldOutJudgement
+
+    def best_of(self, algorithm: str) -> PricedVocabulary:
+        """The cheapest size of one algorithm."""
+        return min(
+            (c for c in self.candidates if c.algorithm == algorithm),
+            key=lambda c: (c.usd_per_request, c.vocab_size),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+
+        def plain(values: dict[str, Any]) -> dict[str, Any]:
+            return {k: str(v) if isinstance(v, Decimal) else v for k, v in values.items()}
+
+        return {
+            "schema_version": _SCHEMA_VERSION,
+            "jeton_version": __version__,
+            "model": self.model,
+            "gpu": self.gpu,
+            "settings": self.settings.to_dict(),
+            "chosen": plain(asdict(self.chosen)),
+            "plain": plain(asdict(self.plain)),
+            "candidates": [plain(asdict(candidate)) for candidate in self.candidates],
+            "judgement": {
+                **plain(asdict(self.judgement)),
+                "verdict": self.judgement.verdict,
+            },
+        }
+
 
 ALGORITHMS_COMPARED = ("trimmed-bpe", "min-token-unigram", "superbpe")
 """Ways to choose members besides plain BPE, which is always there."""
@@ -339,7 +459,7 @@ def _read(
         weights = (sides == TRAINED).astype(np.uint64)
         for one in counts.values():
             one.add(batch, weights=weights, num_threads=num_threads)
-        held = TextBatch.from_texts([batch[int(i)] for i in np.flatnonzero(sides == HELD_OUT)])
+        held = side_of(batch, sides, HELD_OUT)
         # The lower digits: the higher ones have decided what is held out.
         _, low = text_digests(held, num_threads=num_threads)
         wanted = (low >> np.uint64(63)).astype(np.uint8)
@@ -347,15 +467,9 @@ def _read(
         for text, half in zip(held, placed.tolist(), strict=True):
             if half < len(kept):  # what resembles documents of both halves is in neither
                 kept[half].append(text)
-        before = sources.get(file.path, TrainingSource(file.path, 0, 0))
-        lengths = np.diff(batch.offsets)
-        sources[file.path] = replace(
-            before,
-            n_documents=before.n_documents + int(weights.sum()),
-            n_bytes=before.n_bytes + int(lengths[weights > 0].sum()),
-            n_replaced_documents=before.n_replaced_documents + batch.n_replaced_documents,
-            n_left_out_documents=before.n_left_out_documents + int((weights == 0).sum()),
-        )
+        n_bytes = int(np.diff(batch.offsets)[weights > 0].sum())
+        n_trained = int(weights.sum())
+        add_source(sources, file.path, batch, n_documents=n_trained, n_bytes=n_bytes)
         if on_progress is not None:
             read = stream.progress
             on_progress(replace(read, stage="count"))

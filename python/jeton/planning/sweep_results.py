@@ -1,17 +1,20 @@
-"""Result of ``sweep``: the sizes on held-out text, and their cost for each model."""
+"""Results of ``sweep`` and ``recommend``; models and GPUs of a plan, from names or facts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, log2
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import Tokenizer, __version__
 from jeton._shown import NotebookResult
+from jeton.catalog import GpuFacts, ModelFacts
+from jeton.catalog import gpu as find_gpu
+from jeton.catalog import model as find_model
 from jeton.economics.vocabulary.trade import VocabularyTrade
 from jeton.errors import UsageError
 from jeton.metrics.bootstrap import Interval
@@ -190,3 +193,144 @@ def _model_dict(model: ModelSweep) -> dict[str, Any]:
         for point in model.trade.points
     ]
     return {**asdict(model), "trade": {**asdict(model.trade), "points": points}}
+
+
+ModelLike: TypeAlias = str | ModelFacts
+"""A model of the catalog: its name or its facts."""
+
+DEFAULT_GPU = "h100-sxm"
+"""A GPU that most clouds rent; name yours for its figures."""
+
+
+def models_of(model: ModelLike | Sequence[ModelLike]) -> list[ModelFacts]:
+    """Return the facts of one or several models.
+
+    Raises:
+        UnknownModelError: The catalog does not have it.
+
+    Example:
+        >>> [facts.name for facts in models_of("llama-3.2-1b")]
+        ['llama-3.2-1b']
+    """
+    several = [model] if isinstance(model, str | ModelFacts) else model
+    return [find_model(one) if isinstance(one, str) else one for one in several]
+
+
+def gpu_of(gpu: str | GpuFacts | None) -> GpuFacts:
+    """Return the facts of a GPU; None: those of `DEFAULT_GPU`.
+
+    Raises:
+        UnknownGpuError: The catalog does not have it.
+
+    Example:
+        >>> gpu_of(None) == gpu_of(DEFAULT_GPU)
+        True
+    """
+    if isinstance(gpu, GpuFacts):
+        return gpu
+    return find_gpu(DEFAULT_GPU if gpu is None else gpu)
+
+
+OWN_VOCABULARY_SAVING = 0.10
+"""Share of its tokens that a domain must save with a vocabulary of its own before one is advised.
+Ours: a vocabulary of its own means a model of its own, so a few percent never pay for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One setting that was tried.
+
+    Attributes:
+        value: The setting.
+        n_tokens: Tokens of the held-out documents.
+        change: Against the default, as a share: below 0 is fewer tokens.
+        interval: 95% of the change, paired by document; None for the default itself, or with fewer
+            than two documents.
+        failed: Why it could not be tried; empty where it could.
+    """
+
+    value: str
+    n_tokens: int
+    change: float
+    interval: Interval | None
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One choice and its grounds.
+
+    Attributes:
+        question: The choice: ``"split pattern"``, ``"normalization"``, ``"algorithm"`` ...
+        choice: The setting to take.
+        reason: Why, with the figures.
+        trials: The trials, the default first.
+    """
+
+    question: str
+    choice: str
+    reason: str
+    trials: tuple[Trial, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DomainTrial:
+    """One domain under the shared vocabulary and under one of its own.
+
+    Attributes:
+        domain: Its name.
+        n_bytes: Held-out text of it.
+        shared_tokens: Tokens with the vocabulary trained on all domains.
+        own_tokens: Tokens with one of the same size trained on this domain's sample alone.
+    """
+
+    domain: str
+    n_bytes: int
+    shared_tokens: int
+    own_tokens: int
+
+    @property
+    def saving(self) -> float:
+        """Share of the shared vocabulary's tokens that its own would save."""
+        return 1 - self.own_tokens / self.shared_tokens if self.shared_tokens else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation(NotebookResult):
+    """Recommended training, and the reasons.
+
+    Attributes:
+        settings: The settings to train with.
+        decisions: Each choice, in the order in which they were made.
+        domains: The domains under a shared and an own vocabulary; empty with fewer than two.
+        sweep: The sizes that were measured.
+        n_documents: Documents of the sample, held-out ones included.
+        n_bytes: Bytes of their text.
+    """
+
+    _table = "decisions"
+    _line = ("n_documents", "decisions")
+
+    settings: TrainSettings
+    decisions: tuple[Decision, ...]
+    domains: tuple[DomainTrial, ...]
+    sweep: Sweep
+    n_documents: int
+    n_bytes: int
+
+    @property
+    def own_vocabularies(self) -> tuple[DomainTrial, ...]:
+        """Domains for which a vocabulary of their own is advised."""
+        return tuple(d for d in self.domains if d.saving >= OWN_VOCABULARY_SAVING)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "schema_version": "jeton.recommend/1",
+            "jeton_version": __version__,
+            "settings": self.settings.to_dict(),
+            "decisions": [asdict(decision) for decision in self.decisions],
+            "domains": [{**asdict(d), "saving": d.saving} for d in self.domains],
+            "sweep": self.sweep.to_dict(),
+            "sample": {"n_documents": self.n_documents, "n_bytes": self.n_bytes},
+        }

@@ -13,8 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from jeton.watch.evidence import MeanEvidence
-from jeton.watch.signals import SIGNALS, SOURCE_SHARE, Normal
+from jeton.watch.signals import SIGNALS, SOURCE_SHARE, MeanEvidence, Normal
 from jeton.watch.windows import TrafficSums, WatchSums
 
 OF_ROUTES: Final = ("tokens_per_request", "tokens_per_byte")

@@ -15,18 +15,16 @@ from typing import Final
 
 from jeton._core import Tokenizer
 from jeton.auditing.gate.baseline import BASELINE_SCHEMA, Baseline, TokenizerIdentity
-from jeton.auditing.gate.cause_names import OF_PRICE
 from jeton.auditing.gate.causes import CauseEffect, Compared, causes_of, label_of
 from jeton.auditing.gate.documents import DocumentTable
-from jeton.auditing.gate.features import FEATURES
+from jeton.auditing.gate.features import FEATURES, OF_PRICE
 from jeton.auditing.gate.levels import figure_of
 from jeton.auditing.gate.side import BilledSide
 from jeton.auditing.gate.statistics import Statistics
 from jeton.auditing.gate.values import domain_values
 from jeton.catalog.api_price import ApiPrice
 from jeton.findings import Basis
-from jeton.watch.billed import repriced, watched_side
-from jeton.watch.recent import RecentRequest
+from jeton.watch.billed import RecentRequest, repriced, watched_side
 
 __all__ = [
     "BASELINE_SCHEMA",

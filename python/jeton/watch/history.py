@@ -1,29 +1,108 @@
-"""The history that a watch compares with: a file of sums, without any text.
+"""A history of good days: learned signals, causes, and the canary text.
 
 JSON, compressed with zstd: sums of the requests by group, a sample of them in the gate's sums
 (text, billed tokens and dollars), the tokenizer, and the reading of the canary. A baseline of
 `jeton audit` is read, too: it has the lengths and the causes, and the other signals are learned
 from the first requests.
+
+Traffic that changes moves no canary. So a canary that moved is a change of the preprocessing or of
+the tokenizer, with certainty and at once.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from jeton._core import Tokenizer, compress_zstd, decompress
 from jeton._core import __version__ as jeton_version
 from jeton._files import write_whole
 from jeton._foreign import json_of
-from jeton.errors import FormatError, RecordError
-from jeton.watch.canary import CanaryReading
+from jeton.errors import EncodeError, FormatError, RecordError
+from jeton.probe import PROBE_VERSION, probe_texts
 from jeton.watch.causes import BASELINE_SCHEMA, Baseline, BilledSide, TokenizerIdentity
 from jeton.watch.signals import SIGNALS
 from jeton.watch.windows import TrafficSums, WatchSums
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryReading:
+    """One pass of the canary.
+
+    Attributes:
+        texts: Digest of the texts behind the preprocessing.
+        ids: Digest of their ids.
+        n_tokens: Tokens of all texts.
+    """
+
+    texts: str
+    ids: str
+    n_tokens: int
+
+    def cause_since(self, before: CanaryReading) -> str:
+        """Return the drift cause that parts two readings; empty where they agree."""
+        if self.texts != before.texts:
+            return "preprocessing"
+        return "tokenizer" if self.ids != before.ids else ""
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> CanaryReading | None:
+        """From JSON values; None from None.
+
+        Raises:
+            FormatError: They are no reading.
+        """
+        if plain is None:
+            return None
+        try:
+            return cls(str(plain["texts"]), str(plain["ids"]), int(plain["n_tokens"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"the canary of the history is damaged: {error!r}") from None
+
+
+def read_canary(
+    encode: Callable[[str], Sequence[int]], preprocess: Callable[[str], str] | None = None
+) -> CanaryReading:
+    """Send the probe texts down the live path.
+
+    Args:
+        encode: From a text to its ids.
+        preprocess: The step before; None: none.
+
+    Example:
+        >>> import jeton
+        >>> encode = jeton.load("jeton-general-32k").encode
+        >>> read_canary(encode, str.upper).cause_since(read_canary(encode))
+        'preprocessing'
+    """
+    texts, ids, n_tokens = hashlib.sha256(), hashlib.sha256(), 0
+    for text in probe_texts():
+        if preprocess is not None:
+            text = preprocess(text)
+        data = text.encode("utf-8", "surrogatepass")
+        texts.update(len(data).to_bytes(8, "little") + data)
+        try:
+            found = np.asarray(encode(text), dtype="<u4")
+        except EncodeError:
+            ids.update(b"\xff" * 8)
+            continue
+        ids.update(len(found).to_bytes(8, "little") + found.tobytes())
+        n_tokens += len(found)
+    version = f"canary{PROBE_VERSION}:"
+    return CanaryReading(version + texts.hexdigest(), version + ids.hexdigest(), n_tokens)
+
 
 HISTORY_SCHEMA: Final = "jeton.watch/2"
 

@@ -21,8 +21,13 @@ from jeton.findings import Basis
 from jeton.registry import TokenizerLike, resolve
 from jeton.watch.alerts import Alert
 from jeton.watch.bets import OF_ROUTES, Bank, Bet, bets_of, learned_bet
-from jeton.watch.billed import watched_side
-from jeton.watch.canary import CanaryReading, read_canary
+from jeton.watch.billed import (
+    RecentRequest,
+    RecentRequests,
+    RequestBilling,
+    RequestSample,
+    watched_side,
+)
 from jeton.watch.causes import (
     DRIFT_CAUSES,
     BilledSide,
@@ -30,12 +35,10 @@ from jeton.watch.causes import (
     TokenizerIdentity,
     explain_drift,
 )
-from jeton.watch.history import WatchHistory
-from jeton.watch.measuring import Measurer, RequestCounts
+from jeton.watch.history import CanaryReading, WatchHistory, read_canary
 from jeton.watch.outlook import ServedBy, outlook
-from jeton.watch.recent import RecentRequest, RecentRequests, RequestBilling, RequestSample
 from jeton.watch.signals import SIGNALS, SOURCE_SHARE
-from jeton.watch.windows import WatchSums
+from jeton.watch.windows import Measurer, RequestCounts, WatchSums
 
 _MIN_SINCE: Final = 20
 

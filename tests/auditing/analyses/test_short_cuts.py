@@ -9,11 +9,10 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.auditing.analyses.layout import with_joined_lines, with_lower_case
+from jeton.auditing.analyses.layout import with_aliases, with_joined_lines, with_lower_case
 from jeton.auditing.analyses.minified_json import MIN_JSON_CHARS, find_json
-from jeton.auditing.analyses.new_terms import _RUN, _WORD, _words
 from jeton.auditing.analyses.prefixes import mask_values
-from jeton.auditing.analyses.values import with_aliases
+from jeton.auditing.checks.terms import _RUN, _WORD, _words
 
 HEX = st.text("0123456789abcdefABCDEF", min_size=1, max_size=66)
 UUID = st.uuids().map(str)

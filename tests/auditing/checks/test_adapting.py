@@ -8,7 +8,7 @@ import shlex
 import pytest
 from click.testing import CliRunner
 
-from jeton.auditing.checks.adapting import extend_commands, prune_commands
+from jeton.auditing.checks.candidates import extend_commands, prune_commands
 from jeton.cli.adapt import adapt
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from jeton._core import Tokenizer
 from jeton.auditing.gate import Baseline, GateResult, Status
-from jeton.auditing.gate.cause_names import DOCUMENTS, LIST_PRICE, TRAFFIC
 from jeton.auditing.gate.causes import CAUSES, KINDS
+from jeton.auditing.gate.features import DOCUMENTS, LIST_PRICE, TRAFFIC
 from jeton.auditing.gate.rewriting import STEPS
 from jeton.findings import Basis
 from tests.auditing.gate.changed_texts import (

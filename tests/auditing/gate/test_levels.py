@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import jeton
 from jeton._core import TextBatch
 from jeton.auditing.gate import BilledSide, explain
-from jeton.auditing.gate.beginnings import Beginnings
 from jeton.auditing.gate.causes import CAUSES, shares_of
 from jeton.auditing.gate.levels import FIGURES, PERIODS, figure_of
 from jeton.auditing.gate.rewriting import STEPS
+from jeton.auditing.gate.shared_text import Beginnings
 from jeton.auditing.gate.side import PRICED_KINDS, GatePriceCell, GatePriceKey
 from jeton.auditing.gate.statistics import BlockSums, Statistics
 from jeton.economics.billed import INPUT_PARTS, KINDS, BilledTable, ModelBilled

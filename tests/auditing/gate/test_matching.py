@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from jeton._core import Tokenizer
 from jeton.auditing.gate import BudgetResult, IntervalKind, Status, judge, read_budgets
-from jeton.auditing.gate.intervals import change_interval
 from jeton.auditing.gate.shared_text import SharedText
-from jeton.auditing.gate.sides import in_order, look_like_two_states
+from jeton.auditing.gate.side import in_order, look_like_two_states
+from jeton.auditing.gate.values import change_interval
 from tests.auditing.gate.changed_texts import corpus, doubled_white_space, run
 
 pytestmark = pytest.mark.usefixtures("no_checks")

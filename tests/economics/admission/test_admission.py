@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 
 from jeton.catalog import gpu, model
-from jeton.economics.admission import ADMISSION_POLICIES, Admission, Policy, PolicyName, QueueOrder
-from jeton.economics.admission.policies import ORDERS
+from jeton.economics.admission import (
+    ADMISSION_POLICIES,
+    ORDERS,
+    Admission,
+    Policy,
+    PolicyName,
+    QueueOrder,
+)
 from jeton.economics.traffic import EngineSettings
-from jeton.economics.traffic.engine import run_engine
-from jeton.economics.traffic.outcome import Outcome
-from jeton.economics.traffic.pool import PageBytes
+from jeton.economics.traffic.engine import Outcome, PageBytes, run_engine
 from jeton.economics.traffic.step_times import StepTimes
 from jeton.errors import UsageError
 from tests.economics.admission.stepping import serve

@@ -10,7 +10,7 @@ import numpy as np
 
 from jeton.economics import Ledger
 from jeton.economics.ledger import LedgerBuilder, period_of, usage_rows
-from jeton.economics.ledger.sums import SumTable
+from jeton.economics.ledger.amounts import SumTable
 
 DAY_S = 86_400
 MIDNIGHT = datetime(2026, 10, 5, tzinfo=UTC).timestamp()

@@ -13,7 +13,7 @@ from jeton.economics.prediction.memory_forecast import KvMemory
 from jeton.economics.serving.capacity import longest_context
 from jeton.economics.serving.engine_rules import ENGINES
 from jeton.economics.serving.memory_budget import DoesNotFitError, refusal
-from jeton.economics.traffic.refusals import refused_requests
+from jeton.economics.traffic.engine import refused_requests
 from jeton.economics.traffic.simulate import Server
 from jeton.errors import UsageError
 from jeton.planning.routing import Endpoint, EndpointGpu

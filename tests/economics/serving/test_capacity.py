@@ -15,10 +15,9 @@ from jeton.economics.serving.activations import (
     prefill_activation_bytes,
     training_logit_bytes,
 )
-from jeton.economics.serving.capacity import longest_context, workload_capacity
+from jeton.economics.serving.capacity import RequestLengths, longest_context, workload_capacity
 from jeton.economics.serving.memory import kv_bytes_per_token, request_bytes
 from jeton.economics.serving.memory_budget import memory_budget
-from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 
 LLAMA = model("llama-3-8b")

@@ -7,14 +7,14 @@ from decimal import Decimal
 import pytest
 
 from jeton.catalog import gpu, model
-from jeton.economics.serving.energy import (
+from jeton.economics.serving.capacity import RequestLengths
+from jeton.economics.serving.compute import (
     GRID_GRAMS_CO2_PER_KWH,
     POWER_USAGE_EFFECTIVENESS,
     gpu_energy,
 )
 from jeton.economics.serving.latency import decode_seconds, prefill_seconds
 from jeton.economics.serving.own_gpu import HOURS_PER_MONTH, own_gpu_cost
-from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.findings import Basis
 

@@ -10,8 +10,8 @@ import pytest
 from jeton.auditing.result import EconomicsSummary
 from jeton.catalog import gpu, model
 from jeton.economics import MemoryPlan, kv_bytes, memory_budget, prefill_flops, prefill_seconds
+from jeton.economics.serving.capacity import RequestLengths
 from jeton.economics.serving.own_gpu import OWN_GPU_FIGURE_NAMES, own_gpu_cost
-from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.serving.summary import FIGURE_NAMES, summarize
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure

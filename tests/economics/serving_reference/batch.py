@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from jeton.economics.traffic.pool import PageBytes
+from jeton.economics.traffic.engine import PageBytes
 from jeton.economics.traffic.step_times import StepTimes
 
 __all__ = ["DecodingBatch"]

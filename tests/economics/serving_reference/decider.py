@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
-from jeton.economics.admission.policies import Policy
+from jeton.economics.admission import Policy
 from tests.economics.serving_reference.conformal import ConformalEnd
 from tests.economics.serving_reference.history import (
     LengthForecast,

@@ -16,9 +16,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jeton.economics.admission.policies import Policy
-from jeton.economics.traffic.pool import PageBytes
-from jeton.economics.traffic.refusals import refusals
+from jeton.economics.admission import Policy
+from jeton.economics.traffic.engine import PageBytes, refusals
 from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.step_times import StepTimes, StepWork
 from tests.economics.serving_reference.batch import DecodingBatch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from jeton.economics.admission.policies import Policy
-from jeton.economics.traffic.pool import PageBytes
+from jeton.economics.admission import Policy
+from jeton.economics.traffic.engine import PageBytes
 from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.step_times import StepTimes, StepWork
 from tests.economics.serving_reference.steps import plus

@@ -13,7 +13,7 @@ from jeton.economics.serving.compute import (
     forward_flops_per_token,
 )
 from jeton.economics.serving.latency import read_weight_bytes
-from jeton.economics.vocabulary.laws import tokens_per_char
+from jeton.economics.vocabulary.trade import tokens_per_char
 from tests.economics.shapes import with_mixers
 
 LLAMA = model("llama-3-8b")

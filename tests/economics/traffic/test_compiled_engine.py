@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 from jeton.catalog import gpu, model
-from jeton.economics.admission.policies import ADMISSION_POLICIES, ORDERS, Policy, PolicyName
+from jeton.economics.admission import ADMISSION_POLICIES, ORDERS, Policy, PolicyName
 from jeton.economics.prediction import OutputLengths
 from jeton.economics.traffic import EngineSettings
-from jeton.economics.traffic.engine import run_engine
-from jeton.economics.traffic.pool import PageBytes
-from jeton.economics.traffic.prefixes import PromptBlocks
+from jeton.economics.traffic.engine import PageBytes, PromptBlocks, run_engine
 from jeton.economics.traffic.step_times import StepTimes
 from tests.economics.serving_reference.engine import Engine
 from tests.economics.serving_reference.output_lengths import OutputLengths as Reference

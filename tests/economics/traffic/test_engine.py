@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from jeton.catalog import ModelFacts, gpu, model
 from jeton.corpus.traces import Trace
 from jeton.corpus.traces.blocks import BlockNumbers
-from jeton.economics.admission.policies import PolicyName
+from jeton.economics.admission import PolicyName
 from jeton.economics.traffic import (
     POLICIES,
     EngineSettings,
@@ -24,10 +24,7 @@ from jeton.economics.traffic import (
     compare_traffic,
     simulate_traffic,
 )
-from jeton.economics.traffic.engine import run_engine
-from jeton.economics.traffic.outcome import Outcome
-from jeton.economics.traffic.pool import PageBytes
-from jeton.economics.traffic.prefixes import PromptBlocks
+from jeton.economics.traffic.engine import Outcome, PageBytes, PromptBlocks, run_engine
 from jeton.economics.traffic.simulate import step_times
 from jeton.economics.traffic.step_times import StepTimes
 from jeton.errors import UsageError

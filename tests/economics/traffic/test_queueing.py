@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from jeton.catalog import gpu, model
 from jeton.corpus.traces import Trace
 from jeton.economics import MemoryPlan
-from jeton.economics.serving.group_bytes import request_group_bytes
+from jeton.economics.serving.memory import request_group_bytes
 from jeton.economics.traffic import EngineSettings, Policy, Server, simulate_traffic
-from jeton.economics.traffic.engine import run_engine
-from jeton.economics.traffic.outcome import Outcome
-from jeton.economics.traffic.pool import PageBytes
+from jeton.economics.traffic.engine import Outcome, PageBytes, run_engine
 from jeton.economics.traffic.step_times import StepTimes
 
 STEP_SECONDS = 1e-3

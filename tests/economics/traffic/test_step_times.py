@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jeton.catalog import ModelFacts, gpu, model, models
 from jeton.economics import decode_seconds, prefill_seconds
 from jeton.economics.serving.compute import decode_flops_per_token, forward_flops_per_token
-from jeton.economics.serving.group_bytes import read_group_bytes
+from jeton.economics.serving.memory import read_group_bytes
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.traffic.simulate import Server, step_times
 from jeton.economics.traffic.step_times import StepTimes

@@ -5,18 +5,16 @@ from __future__ import annotations
 import pytest
 
 from jeton.catalog import gpu, model
+from jeton.economics.serving.capacity import RequestLengths
 from jeton.economics.serving.latency import read_weight_bytes
-from jeton.economics.serving.request_lengths import RequestLengths
-from jeton.economics.vocabulary.laws import (
-    compute_optimal_flops,
-    optimal_vocab_size,
-    tokens_per_char,
-)
 from jeton.economics.vocabulary.trade import (
     adaptive_softmax,
+    compute_optimal_flops,
     interpolate_tokens_per_byte,
+    optimal_vocab_size,
     prune_vocabulary,
     quantized_table_bytes,
+    tokens_per_char,
     vocabulary_trade,
 )
 from jeton.errors import UsageError

@@ -1,14 +1,14 @@
-"""Configurations of other products: they parse, and hold what the endpoints say."""
+"""The configuration of LiteLLM: it parses, and holds what the endpoints say."""
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 
 import pytest
 import yaml
 
 from jeton.errors import UsageError
-from jeton.planning.routing import Router, parse_endpoints, tokenizers
+from jeton.planning.routing import Router, endpoints, parse_endpoints
 from jeton.planning.routing.exporting import EXPORT_PRODUCTS, export_route
 
 FILE = """
@@ -45,7 +45,7 @@ SHARES = {"Small: one": 0.335, "small one": 0.0, "own": 0.665}
 def router() -> Router:
     # The models' own vocabularies may be at hand or not: exports depend on neither.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenizers, "at_hand", lambda family: None)
+        patch.setattr(endpoints, "at_hand", lambda family: None)
         return Router(parse_endpoints(FILE))
 
 
@@ -76,43 +76,16 @@ def test_litellm_has_prices_limits_and_fallbacks(router: Router) -> None:
     assert all(f"# - {loss}" in found.text for loss in found.losses)
 
 
-def test_openrouter_names_what_it_cannot_send(router: Router) -> None:
-    found = export_route(router, "openrouter", SHARES)
-    body = json.loads(found.text)
-    assert body["models"] == ["openai/gpt-4o-mini", "anthropic/claude-haiku-4-5"]
-    assert body["provider"]["max_price"] == {"prompt": 1.0, "completion": 5.0}
-    assert body["provider"]["preferred_max_latency"] == {"p90": 2.0}
-    assert any("'own'" in loss for loss in found.losses)
-
-
-def test_openrouter_without_a_model_that_is_offered_writes_nothing() -> None:
-    text = '[[endpoint]]\nname="a"\nmodel="mine"\ntokenizer="jeton-general-32k"\nprice="usd:1/2"\n'
-    with pytest.raises(UsageError, match="none of the endpoints"):
-        export_route(Router(parse_endpoints(text)), "openrouter")
-
-
-def test_envoy_has_the_shares_as_weights(router: Router) -> None:
-    documents = list(yaml.safe_load_all(export_route(router, "envoy", SHARES).text))
-    route = documents[0]["spec"]["rules"][0]
-    assert [(one["name"], one["weight"], one["priority"]) for one in route["backendRefs"]] == [
-        ("small-one", 34, 0),
-        ("small-one-2", 1, 1),
-        ("own", 66, 0),
-    ]
-    assert route["timeouts"] == {"request": "20s"}
-    kinds = [(one["kind"], one["metadata"]["name"]) for one in documents[1:]]
-    assert kinds == [
-        (kind, name)
-        for name in ("small-one", "small-one-2", "own")
-        for kind in ("AIServiceBackend", "Backend")
-    ]
-    assert documents[3]["spec"]["schema"] == {"name": "Anthropic"}
-
-
 def test_weights_of_equal_shares_add_up(router: Router) -> None:
-    documents = list(yaml.safe_load_all(export_route(router, "envoy").text))
-    weights = [one["weight"] for one in documents[0]["spec"]["rules"][0]["backendRefs"]]
-    assert weights == [34, 33, 33]
+    weighted = replace(router.policy, rule="weighted")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(router, "policy", weighted)
+        equal, replayed = (
+            yaml.safe_load(export_route(router, "litellm", shares).text)["model_list"]
+            for shares in (None, SHARES)
+        )
+    assert [one["litellm_params"].get("weight") for one in equal] == [34, 33, 33, None]
+    assert [one["litellm_params"].get("weight") for one in replayed] == [34, 0, 66, None]
 
 
 def test_a_product_that_is_not_known(router: Router) -> None:

@@ -28,14 +28,14 @@ from jeton.planning.routing import (
     RoutingRequest,
     parse_endpoints,
     route_logs,
-    tokenizers,
 )
-from jeton.planning.routing.conversations import Conversations, TurnStatistics
+from jeton.planning.routing import (
+    endpoints as endpoints_module,
+)
+from jeton.planning.routing.conversations import Conversations, RateLimit, TurnStatistics
 from jeton.planning.routing.exporting import EXPORT_PRODUCTS
-from jeton.planning.routing.failing import FailureReplay
-from jeton.planning.routing.players import CacheTruth, SecondsHistogram
+from jeton.planning.routing.players import CacheTruth, FailureReplay, SecondsHistogram
 from jeton.planning.routing.policy import ROUTING_RULES, STICKY
-from jeton.planning.routing.rate_limits import RateLimit
 from jeton.planning.routing.requests import NO_ENDPOINT
 from jeton.planning.routing.summing import regret_interval
 from jeton.report.route import route_html, route_json
@@ -102,7 +102,7 @@ def test_numbers_below_zero_are_refused() -> None:
 
 def test_a_tokenizer_that_is_not_the_model_s_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """P11: a bill in another model's tokens was 29% too large, without a word."""
-    monkeypatch.setattr(tokenizers, "at_hand", lambda family: "jeton-general-32k")
+    monkeypatch.setattr(endpoints_module, "at_hand", lambda family: "jeton-general-32k")
     own = Endpoint("a", "openai:gpt-4o-mini", "jeton-general-32k")
     assert len(Router([own]).tokenizers) == 1
     with pytest.raises(UsageError, match="contradicts the model: openai:gpt-4o-mini reads text"):

@@ -18,10 +18,14 @@ from jeton.economics.admission import Policy
 from jeton.errors import UsageError
 from jeton.planning.serving import AdmissionPlan, LatencyObjective, plan_admission
 from jeton.planning.serving.choosing import best_policy
-from jeton.planning.serving.replays import ReplayFigures, replay_figures
-from jeton.planning.serving.seeds import SeedFigure, ratio_over_seeds
+from jeton.planning.serving.replays import (
+    ReplayFigures,
+    SeedFigure,
+    drawn_windows,
+    ratio_over_seeds,
+    replay_figures,
+)
 from jeton.planning.serving.servers import engine_defaults, server_of
-from jeton.planning.serving.windows import drawn_windows
 from jeton.report.plans.admission import admission_html, admission_json, admission_markdown
 
 

@@ -25,10 +25,9 @@ from jeton.planning.serving import (
     plan_chunks,
     plan_fleet,
 )
+from jeton.planning.serving.chunks import padded_seconds, timed_edges
 from jeton.planning.serving.fleet import started_ahead
-from jeton.planning.serving.servers import server_of
-from jeton.planning.serving.spread import SPREADS, Spread, dealt_out
-from jeton.planning.serving.timed_edges import padded_seconds, timed_edges
+from jeton.planning.serving.servers import SPREADS, Spread, dealt_out, server_of
 from jeton.report.plans.chunks import chunk_words
 from jeton.report.plans.fleet import fleet_words
 

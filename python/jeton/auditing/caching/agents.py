@@ -10,8 +10,7 @@ from itertools import pairwise
 
 from jeton._foreign import json_of
 from jeton.auditing.caching.calls import Call
-from jeton.auditing.caching.pricing import LogPrices
-from jeton.auditing.caching.replay import Use
+from jeton.auditing.caching.replay import LogPrices, Use
 from jeton.corpus.requests.sent import PartKind, name_key
 
 _RETRY_SECONDS = 60.0

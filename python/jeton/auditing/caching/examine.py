@@ -9,13 +9,10 @@ from decimal import Decimal
 
 from jeton.auditing.caching.agents import agent_uses, names_of
 from jeton.auditing.caching.calls import Call, Calls, calls_of
-from jeton.auditing.caching.excerpts import Excerpts
-from jeton.auditing.caching.mending import ways_to_mend
-from jeton.auditing.caching.pricing import LogPrices, logged_uses
-from jeton.auditing.caching.replay import Use, delays_of, replay
+from jeton.auditing.caching.mending import Excerpts, ways_to_mend
+from jeton.auditing.caching.replay import LogPrices, Use, delays_of, logged_uses, replay
 from jeton.auditing.caching.result import CacheReport, MendedUse, VerdictGroup
-from jeton.auditing.caching.sessions import figures_of, sessions_of
-from jeton.auditing.caching.usage_verdicts import judged_by_usage, read_instead
+from jeton.auditing.caching.sessions import figures_of, judged_by_usage, read_instead, sessions_of
 from jeton.auditing.caching.verdicts import FAULTS, CacheVerdict, Judged, judged
 from jeton.corpus.requests.blocks import BlockKind
 from jeton.economics.ledger import Ledger

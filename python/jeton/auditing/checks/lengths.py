@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from jeton.auditing.analyses.packing import packed_positions, packing_remedy
+from jeton.auditing.analyses.lengths import packed_positions, packing_remedy
 from jeton.auditing.evidence import Evidence, percent
-from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.auditing.registry import analysis, finding_of
+from jeton.findings import Finding, Severity
 from jeton.metrics import padding_waste as waste_of_padding
 
 MIN_PADDING_SHARE = 0.5
@@ -22,6 +23,7 @@ MIN_DOCUMENTS_FOR_TAIL = 100
 """With fewer documents the nearest-rank p99 is the longest document itself."""
 
 
+@analysis("context-overflow")
 def context_overflow(evidence: Evidence) -> Iterator[Finding]:
     """Documents do not fit the model's context beside the output."""
     model, current = evidence.model, evidence.current
@@ -33,30 +35,20 @@ def context_overflow(evidence: Evidence) -> Iterator[Finding]:
     if not n_documents:
         return
     share = n_documents / current.lengths.n_documents
-    yield Finding(
-        id="context-overflow",
+    yield finding_of(
         severity=Severity.ERROR,
-        title=(
-            f"{n_documents:,} of {current.lengths.n_documents:,} requests ({percent(share)}) are "
-            f"too long for {model.name} ({model.context_tokens:,} tokens): {n_tokens:,} tokens "
-            "would be cut off"
-        ),
+        title=f"{n_documents:,} of {current.lengths.n_documents:,} requests ({percent(share)}) are "
+        f"too long for {model.name} ({model.context_tokens:,} tokens): {n_tokens:,} tokens "
+        "would be cut off",
         where=model.name,
-        figure=Figure(
-            value=n_tokens,
-            unit="tokens on the audited text",
-            basis=Basis.EXACT,
-            formula=(
-                f"sum of (tokens - {limit:,}) over documents longer than {limit:,} = "
-                f"{model.context_tokens:,} of the context - {output:,} of the output"
-            ),
-            source=model.cited_source,
-        ),
+        value=n_tokens,
+        formula=f"sum of (tokens - {limit:,}) over documents longer than {limit:,} = "
+        f"{model.context_tokens:,} of the context - {output:,} of the output",
+        source=model.cited_source,
         cause=f"The longest request has {current.lengths.max:,} tokens with {current.name}.",
-        remedy=(
-            "Split these documents, or choose a model with a longer context. Otherwise a request "
-            "is refused, or its end is cut off silently."
-        ),
+        remedy="Split these documents, or choose a model with a longer context. Otherwise a "
+        "request "
+        "is refused, or its end is cut off silently.",
         evidence={
             "n_documents": n_documents,
             "n_tokens_cut": n_tokens,
@@ -65,6 +57,7 @@ def context_overflow(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+@analysis("padding-waste")
 def padding_waste(evidence: Evidence) -> Iterator[Finding]:
     """Padding every sequence to one length would be mostly padding."""
     lengths = evidence.current.lengths
@@ -82,32 +75,21 @@ def padding_waste(evidence: Evidence) -> Iterator[Finding]:
     packed = packed_positions(lengths, capacity=lengths.max)
     if evidence.model is not None:
         rows["context"] = waste_of_padding(lengths, padded_to_tokens=evidence.model.context_tokens)
-    yield Finding(
-        id="padding-waste",
+    yield finding_of(
         severity=Severity.INFO,
-        title=(
-            f"If you pad every request to the longest ({lengths.max:,} tokens), "
-            f"{percent(longest.padding_share)} of the work is padding"
-        ),
+        title=f"If you pad every request to the longest ({lengths.max:,} tokens), "
+        f"{percent(longest.padding_share)} of the work is padding",
         where=evidence.current.name,
-        figure=Figure(
-            value=longest.padding_share,
-            unit="share of positions",
-            basis=Basis.EXACT,
-            formula=(
-                f"1 - {lengths.total:,} tokens / ({lengths.n_documents:,} documents x "
-                f"{lengths.max:,} tokens)"
-            ),
-        ),
-        cause=(
-            f"A request has {lengths.mean:,.0f} tokens on average and {lengths.max:,} at most. "
-            f"Padding to {p99_tokens:,} (p99) would still be {percent(at_p99.padding_share)} "
-            f"padding, and would cut off {percent(at_p99.truncation_share)} of the tokens."
-        ),
-        remedy=(
-            "An API, vLLM, TGI and SGLang do not pad: there is nothing to do. In batches of your "
-            "own, sort by length. " + packing_remedy(packed, evidence.current.name)
-        ),
+        value=longest.padding_share,
+        unit="share of positions",
+        formula=f"1 - {lengths.total:,} tokens / ({lengths.n_documents:,} documents x "
+        f"{lengths.max:,} tokens)",
+        cause=f"A request has {lengths.mean:,.0f} tokens on average and {lengths.max:,} at most. "
+        f"Padding to {p99_tokens:,} (p99) would still be {percent(at_p99.padding_share)} "
+        f"padding, and would cut off {percent(at_p99.truncation_share)} of the tokens.",
+        remedy="An API, vLLM, TGI and SGLang do not pad: there is nothing to do. In batches of "
+        "your "
+        "own, sort by length. " + packing_remedy(packed, evidence.current.name),
         evidence={
             **{
                 name: {
@@ -125,6 +107,7 @@ def padding_waste(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+@analysis("tail-length")
 def tail_length(evidence: Evidence) -> Iterator[Finding]:
     """A few very long documents decide how much must be reserved."""
     lengths, economics = evidence.current.lengths, evidence.current.report.economics
@@ -145,27 +128,17 @@ def tail_length(evidence: Evidence) -> Iterator[Finding]:
         facts["concurrent_requests_mean"] = at_mean.value
         facts["concurrent_requests_p95"] = at_p95.value
     n_tail_documents, _ = lengths.above(p95)
-    yield Finding(
-        id="tail-length",
-        severity=Severity.WARNING,
-        title=(
-            f"The longest 1% of the requests are at least {ratio:.1f} times as long as the average "
-            f"({p99:,} against {lengths.mean:,.0f} tokens){concurrency}"
-        ),
+    yield finding_of(
+        title=f"The longest 1% of the requests are at least {ratio:.1f} times as long as the "
+        "average "
+        f"({p99:,} against {lengths.mean:,.0f} tokens){concurrency}",
         where=evidence.current.name,
-        figure=Figure(
-            value=ratio,
-            unit="p99 / mean",
-            basis=Basis.EXACT,
-            formula=f"{p99:,} / {lengths.mean:,.1f} tokens per document",
-        ),
-        cause=(
-            "A few requests are very long. Capacity for the average runs out of memory; capacity "
-            "for the longest is mostly idle."
-        ),
-        remedy=(
-            "Plan with the real lengths: use an engine that pages its memory, and give the "
-            f"{n_tail_documents:,} requests above {p95:,} tokens their own queue, or split them."
-        ),
+        value=ratio,
+        unit="p99 / mean",
+        formula=f"{p99:,} / {lengths.mean:,.1f} tokens per document",
+        cause="A few requests are very long. Capacity for the average runs out of memory; capacity "
+        "for the longest is mostly idle.",
+        remedy="Plan with the real lengths: use an engine that pages its memory, and give the "
+        f"{n_tail_documents:,} requests above {p95:,} tokens their own queue, or split them.",
         evidence=facts,
     )

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from jeton.auditing.evidence import Evidence, percent
-from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.auditing.registry import ANSWERS, SOURCE, analysis, finding_of
+from jeton.findings import Basis, Finding, Severity
 from jeton.registry import load
 
 MIN_GROWTH = 0.01
@@ -18,6 +19,7 @@ _N_SHOWN = 3
 _MAX_SHOWN_CHARS = 80
 
 
+@analysis("train-serve-mismatch")
 def train_serve_mismatch(evidence: Evidence) -> Iterator[Finding]:
     """Requests are encoded with another tokenizer than the model was trained with.
 
@@ -45,30 +47,19 @@ def train_serve_mismatch(evidence: Evidence) -> Iterator[Finding]:
     n_train, n_serve = len(trained.ids), len(served.ids)
     serve_name = pipeline.serve_tokenizer or evidence.current.name
     example = " ".join(texts[different[0]][:_MAX_SHOWN_CHARS].split())
-    yield Finding(
-        id="train-serve-mismatch",
+    yield finding_of(
         severity=Severity.ERROR,
-        title=(
-            f"{serve_name} gives other token ids than {pipeline.train_tokenizer}, which the model "
-            f"was trained with, for {len(different):,} of {len(texts):,} sampled documents"
-        ),
+        title=f"{serve_name} gives other token ids than {pipeline.train_tokenizer}, which the "
+        "model "
+        f"was trained with, for {len(different):,} of {len(texts):,} sampled documents",
         where=serve_name,
-        figure=Figure(
-            value=len(different),
-            unit="documents of the sample",
-            basis=Basis.EXACT,
-            formula=(
-                f"documents whose ids differ; {n_serve:,} tokens against {n_train:,} in training"
-            ),
-        ),
-        cause=(
-            "The tokenizer was replaced or saved with other settings, or two libraries read the "
-            "same files differently. The model sees ids that it learned for other words."
-        ),
-        remedy=(
-            f"Serve with {pipeline.train_tokenizer}. `jeton lock` warns you when the two sides "
-            "differ."
-        ),
+        value=len(different),
+        unit="documents of the sample",
+        formula=f"documents whose ids differ; {n_serve:,} tokens against {n_train:,} in training",
+        cause="The tokenizer was replaced or saved with other settings, or two libraries read the "
+        "same files differently. The model sees ids that it learned for other words.",
+        remedy=f"Serve with {pipeline.train_tokenizer}. `jeton lock` warns you when the two sides "
+        "differ.",
         evidence={
             "n_documents": len(different),
             "n_sampled_documents": len(texts),
@@ -81,6 +72,7 @@ def train_serve_mismatch(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+@analysis("preprocessing-growth", "Leave out the step that adds tokens", SOURCE, ANSWERS)
 def preprocessing_growth(evidence: Evidence) -> Iterator[Finding]:
     """A step before the tokenizer makes more tokens of the same text."""
     sample = evidence.sample
@@ -99,32 +91,21 @@ def preprocessing_growth(evidence: Evidence) -> Iterator[Finding]:
                 f"bootstrap over documents: {low * sample.n_tokens_of_all:,.0f} to "
                 f"{high * sample.n_tokens_of_all:,.0f} tokens"
             )
-        yield Finding(
-            id="preprocessing-growth",
-            severity=Severity.WARNING,
-            title=(
-                f"the step {effect.name} makes {percent(growth)} more tokens of the text{about} "
-                f"({effect.n_changed:,} of {effect.n_documents:,} documents change)"
-            ),
+        yield finding_of(
+            title=f"the step {effect.name} makes {percent(growth)} more tokens of the text{about} "
+            f"({effect.n_changed:,} of {effect.n_documents:,} documents change)",
             where=effect.name,
-            figure=Figure(
-                value=n_tokens,
-                unit="tokens on the audited text",
-                basis=Basis.EXACT if effect.is_whole else Basis.ESTIMATED,
-                formula=(
-                    f"({effect.n_tokens_after:,} tokens after / {effect.n_tokens_before:,} before "
-                    f"- 1) x {sample.n_tokens_of_all:,} tokens of the workload; "
-                    f"{effect.n_bytes_before:,} bytes became {effect.n_bytes_after:,}{interval}"
-                ),
-            ),
-            cause=(
-                "This step rewrites text in a form that needs more tokens (split accents, escapes "
-                "or extra spaces)."
-            ),
-            remedy=(
-                f"Leave out {effect.name}, or undo it before encoding. First check what the model "
-                "was trained on: both must agree."
-            ),
+            value=n_tokens,
+            basis=Basis.EXACT if effect.is_whole else Basis.ESTIMATED,
+            formula=f"({effect.n_tokens_after:,} tokens after / {effect.n_tokens_before:,} before "
+            f"- 1) x {sample.n_tokens_of_all:,} tokens of the workload; "
+            f"{effect.n_bytes_before:,} bytes became {effect.n_bytes_after:,}{interval}",
+            cause="This step rewrites text in a form that needs more tokens (split accents, "
+            "escapes "
+            "or extra spaces).",
+            remedy=f"Leave out {effect.name}, or undo it before encoding. First check what the "
+            "model "
+            "was trained on: both must agree.",
             **evidence.traffic.saving(n_tokens),
             evidence={
                 "n_bytes_before": effect.n_bytes_before,

@@ -8,12 +8,17 @@ from decimal import Decimal
 
 import numpy as np
 
-from jeton.auditing.analyses.lengths import batch_padding, chunk_overlap
-from jeton.auditing.analyses.packing import packed_positions, packing_remedy
+from jeton.auditing.analyses.lengths import (
+    batch_padding,
+    chunk_overlap,
+    packed_positions,
+    packing_remedy,
+)
 from jeton.auditing.evidence import DAYS_PER_YEAR, Evidence, percent
+from jeton.auditing.registry import ANSWERS, CHUNKING, LINES, NONE, analysis, finding_of
 from jeton.economics.serving.compute import prefill_flops
 from jeton.economics.serving.latency import PREFILL_FLOPS_SHARE
-from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.findings import Basis, Finding, Severity
 from jeton.metrics import padding_waste as waste_of_padding
 
 MIN_PADDING_SHARE = 0.2
@@ -39,6 +44,7 @@ MIN_REQUESTS = 100
 """Requests with usage from which p99 is not the longest answer itself."""
 
 
+@analysis("padding-static", "Pad by less", LINES, NONE)
 def padding_static(evidence: Evidence) -> Iterator[Finding]:
     """Every sequence is padded to one length."""
     pipeline, lengths = evidence.pipeline, evidence.current.lengths
@@ -52,31 +58,19 @@ def padding_static(evidence: Evidence) -> Iterator[Finding]:
     usd_per_year, formula = _money_of_positions(
         evidence, n_positions - packed.n_positions, "saved by packing"
     )
-    yield Finding(
-        id="padding-static",
-        severity=Severity.WARNING,
-        title=(
-            f"{percent(waste.padding_share)} of the work is padding: every sequence is filled up "
-            f"to {pipeline.max_length:,} tokens, and the average has {lengths.mean:,.0f}"
-        ),
+    yield finding_of(
+        title=f"{percent(waste.padding_share)} of the work is padding: every sequence is filled up "
+        f"to {pipeline.max_length:,} tokens, and the average has {lengths.mean:,.0f}",
         where=evidence.current.name,
-        figure=Figure(
-            value=waste.n_padding_tokens,
-            unit="positions on the audited text",
-            basis=Basis.EXACT,
-            formula=(
-                f"{lengths.n_documents:,} sequences x {pipeline.max_length:,} positions - "
-                f"{n_positions - waste.n_padding_tokens:,} tokens"
-            ),
-        ),
+        value=waste.n_padding_tokens,
+        unit="positions on the audited text",
+        formula=f"{lengths.n_documents:,} sequences x {pipeline.max_length:,} positions - "
+        f"{n_positions - waste.n_padding_tokens:,} tokens",
         cause="Every sequence gets the same length, however short it is.",
-        remedy=(
-            packing_remedy(packed, evidence.current.name, overflow="truncate")
-            + " An engine with variable lengths needs no padding."
-        ),
+        remedy=packing_remedy(packed, evidence.current.name, overflow="truncate")
+        + " An engine with variable lengths needs no padding.",
         saving_usd_per_year=usd_per_year,
         saving_formula=formula,
-        saving_basis=Basis.ESTIMATED,
         evidence={
             "padding_share": waste.padding_share,
             "padding_share_packed": packed.padding_share,
@@ -115,6 +109,7 @@ def _money_of_positions(
     )
 
 
+@analysis("padding-longest", "Sort by length before batching", LINES, NONE)
 def padding_longest(evidence: Evidence) -> Iterator[Finding]:
     """Batches are padded to their longest sequence, in the order in which documents come."""
     pipeline, lengths = evidence.pipeline, evidence.current.lengths
@@ -126,37 +121,24 @@ def padding_longest(evidence: Evidence) -> Iterator[Finding]:
     n_saved = max(0, round(padding.n_positions) - padding.n_positions_sorted)
     usd_per_year, formula = _money_of_positions(evidence, n_saved, "saved by sorting")
     packed = packed_positions(lengths, capacity=lengths.max)
-    yield Finding(
-        id="padding-longest",
-        severity=Severity.WARNING,
-        title=(
-            f"{percent(padding.padding_share)} of the work in batches of "
-            f"{pipeline.batch_size:,} is padding; sorted by length it would be "
-            f"{percent(1 - padding.n_tokens / padding.n_positions_sorted)}"
-        ),
+    yield finding_of(
+        title=f"{percent(padding.padding_share)} of the work in batches of "
+        f"{pipeline.batch_size:,} is padding; sorted by length it would be "
+        f"{percent(1 - padding.n_tokens / padding.n_positions_sorted)}",
         where=evidence.current.name,
-        figure=Figure(
-            value=n_saved,
-            unit="positions on the audited text",
-            basis=Basis.ESTIMATED,
-            formula=(
-                f"expected longest of {pipeline.batch_size:,} documents drawn at random x "
-                f"{lengths.n_documents:,} documents = {padding.n_positions:,.0f} positions, "
-                f"against {padding.n_positions_sorted:,} if sorted by length; {padding.n_tokens:,} "
-                "tokens"
-            ),
-        ),
-        cause=(
-            f"One long document makes a whole batch long: the average is {lengths.mean:,.0f} "
-            f"tokens, the longest 1% have {lengths.quantile(0.99):,} or more."
-        ),
-        remedy=(
-            "Sort by length before batching (within a window if order matters). "
-            + packing_remedy(packed, evidence.current.name)
-        ),
+        value=n_saved,
+        unit="positions on the audited text",
+        basis=Basis.ESTIMATED,
+        formula=f"expected longest of {pipeline.batch_size:,} documents drawn at random x "
+        f"{lengths.n_documents:,} documents = {padding.n_positions:,.0f} positions, "
+        f"against {padding.n_positions_sorted:,} if sorted by length; {padding.n_tokens:,} "
+        "tokens",
+        cause=f"One long document makes a whole batch long: the average is {lengths.mean:,.0f} "
+        f"tokens, the longest 1% have {lengths.quantile(0.99):,} or more.",
+        remedy="Sort by length before batching (within a window if order matters). "
+        + packing_remedy(packed, evidence.current.name),
         saving_usd_per_year=usd_per_year,
         saving_formula=formula,
-        saving_basis=Basis.ESTIMATED,
         evidence={
             "padding_share": padding.padding_share,
             "padding_share_sorted": 1 - padding.n_tokens / padding.n_positions_sorted,
@@ -168,6 +150,7 @@ def padding_longest(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+@analysis("truncation-loss")
 def truncation_loss(evidence: Evidence) -> Iterator[Finding]:
     """Text beyond a fixed length is cut off. Threshold: one document."""
     pipeline, lengths = evidence.pipeline, evidence.current.lengths
@@ -178,33 +161,20 @@ def truncation_loss(evidence: Evidence) -> Iterator[Finding]:
         return
     side = {"left": "beginnings", "right": "ends"}.get(pipeline.truncation or "right", "ends")
     share = n_tokens / lengths.total
-    yield Finding(
-        id="truncation-loss",
+    yield finding_of(
         severity=Severity.ERROR,
-        title=(
-            f"{n_documents:,} of {lengths.n_documents:,} documents "
-            f"({percent(n_documents / lengths.n_documents)}) lose their {side}: {n_tokens:,} "
-            f"tokens, {percent(share)} of the text, are cut off at {pipeline.max_length:,}"
-        ),
+        title=f"{n_documents:,} of {lengths.n_documents:,} documents "
+        f"({percent(n_documents / lengths.n_documents)}) lose their {side}: {n_tokens:,} "
+        f"tokens, {percent(share)} of the text, are cut off at {pipeline.max_length:,}",
         where=evidence.current.name,
-        figure=Figure(
-            value=n_tokens,
-            unit="tokens on the audited text",
-            basis=Basis.EXACT,
-            formula=(
-                f"sum of (tokens - {pipeline.max_length:,}) over documents longer than "
-                f"{pipeline.max_length:,}"
-            ),
-        ),
-        cause=(
-            f"max_length is {pipeline.max_length:,}; the longest document has {lengths.max:,} "
-            f"tokens, and 1% have {lengths.quantile(0.99):,} or more. Nothing warns you when text "
-            "is cut off."
-        ),
-        remedy=(
-            "Split long documents, raise max_length if the model's context allows it, or choose "
-            "what to drop yourself."
-        ),
+        value=n_tokens,
+        formula=f"sum of (tokens - {pipeline.max_length:,}) over documents longer than "
+        f"{pipeline.max_length:,}",
+        cause=f"max_length is {pipeline.max_length:,}; the longest document has {lengths.max:,} "
+        f"tokens, and 1% have {lengths.quantile(0.99):,} or more. Nothing warns you when text "
+        "is cut off.",
+        remedy="Split long documents, raise max_length if the model's context allows it, or choose "
+        "what to drop yourself.",
         evidence={
             "n_documents": n_documents,
             "n_tokens_cut": n_tokens,
@@ -214,6 +184,7 @@ def truncation_loss(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+@analysis("chunk-overlap", "Overlap pieces less", CHUNKING, ANSWERS)
 def chunk_overlap_waste(evidence: Evidence) -> Iterator[Finding]:
     """Pieces overlap, and what they share is encoded twice."""
     pipeline, lengths = evidence.pipeline, evidence.current.lengths
@@ -226,28 +197,16 @@ def chunk_overlap_waste(evidence: Evidence) -> Iterator[Finding]:
     share = found.n_repeated_tokens / max(1, lengths.total + found.n_repeated_tokens)
     if share < MIN_OVERLAP_SHARE:
         return
-    yield Finding(
-        id="chunk-overlap",
-        severity=Severity.WARNING,
-        title=(
-            f"Overlap between pieces sends {found.n_repeated_tokens:,} tokens twice, "
-            f"{percent(share)} of all ({overlap:,} tokens in pieces of {chunk:,})"
-        ),
+    yield finding_of(
+        title=f"Overlap between pieces sends {found.n_repeated_tokens:,} tokens twice, "
+        f"{percent(share)} of all ({overlap:,} tokens in pieces of {chunk:,})",
         where=evidence.current.name,
-        figure=Figure(
-            value=found.n_repeated_tokens,
-            unit="tokens on the audited text",
-            basis=Basis.EXACT,
-            formula=(
-                f"sum over documents of (pieces - 1) x {overlap:,}, pieces = 1 + ceil((tokens - "
-                f"{chunk:,}) / ({chunk:,} - {overlap:,})): {found.n_chunks:,} pieces"
-            ),
-        ),
+        value=found.n_repeated_tokens,
+        formula=f"sum over documents of (pieces - 1) x {overlap:,}, pieces = 1 + ceil((tokens - "
+        f"{chunk:,}) / ({chunk:,} - {overlap:,})): {found.n_chunks:,} pieces",
         cause="Each piece repeats the end of the one before it.",
-        remedy=(
-            "Split at sentences or headings and lower the overlap. Measure retrieval before and "
-            "after: overlap of more than a sentence rarely finds more."
-        ),
+        remedy="Split at sentences or headings and lower the overlap. Measure retrieval before and "
+        "after: overlap of more than a sentence rarely finds more.",
         **evidence.traffic.saving(found.n_repeated_tokens),
         evidence={
             "n_chunks": found.n_chunks,
@@ -257,6 +216,7 @@ def chunk_overlap_waste(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+@analysis("context-unused")
 def context_unused(evidence: Evidence) -> Iterator[Finding]:
     """More context is reserved for each request than it uses."""
     pipeline, lengths = evidence.pipeline, evidence.current.lengths
@@ -280,32 +240,24 @@ def context_unused(evidence: Evidence) -> Iterator[Finding]:
         facts["idle_kv_bytes_per_request"] = idle_bytes
         memory = f"; {idle_bytes / 1e6:,.0f} MB of memory per request are idle"
     needed = lengths.quantile(0.99) + math.ceil(output)
-    yield Finding(
-        id="context-unused",
-        severity=Severity.WARNING,
-        title=(
-            f"{percent(idle)} of the reserved context is never used: {reserved:,} tokens per "
-            f"request, {used / lengths.n_documents:,.0f} used on average{memory}"
-        ),
+    yield finding_of(
+        title=f"{percent(idle)} of the reserved context is never used: {reserved:,} tokens per "
+        f"request, {used / lengths.n_documents:,.0f} used on average{memory}",
         where=evidence.current.name,
-        figure=Figure(
-            value=idle,
-            unit="share of reserved tokens",
-            basis=Basis.EXACT if not output else Basis.ESTIMATED,
-            formula=(
-                f"1 - sum of min(tokens + {output:,.0f} of output, {reserved:,}) / "
-                f"({lengths.n_documents:,} requests x {reserved:,})"
-            ),
-        ),
+        value=idle,
+        unit="share of reserved tokens",
+        basis=Basis.EXACT if not output else Basis.ESTIMATED,
+        formula=f"1 - sum of min(tokens + {output:,.0f} of output, {reserved:,}) / "
+        f"({lengths.n_documents:,} requests x {reserved:,})",
         cause="The reservation follows the longest request or the model's context, not the text.",
-        remedy=(
-            f"Reserve {needed:,} tokens (99% of the requests, with their output) and send longer "
-            "requests elsewhere, or use an engine that pages its memory."
-        ),
+        remedy=f"Reserve {needed:,} tokens (99% of the requests, with their output) and send "
+        "longer "
+        "requests elsewhere, or use an engine that pages its memory.",
         evidence=facts,
     )
 
 
+@analysis("output-reserved")
 def output_reserved(evidence: Evidence) -> Iterator[Finding]:
     """The limit of output tokens is far above what is generated."""
     pipeline, requests = evidence.pipeline, evidence.requests
@@ -318,29 +270,23 @@ def output_reserved(evidence: Evidence) -> Iterator[Finding]:
     ratio = pipeline.max_output_tokens / max(1, p99)
     if ratio < MIN_RESERVED_RATIO:
         return
-    yield Finding(
-        id="output-reserved",
+    yield finding_of(
         severity=Severity.INFO,
-        title=(
-            f"Requests allow {pipeline.max_output_tokens:,} output tokens, but 99% of the answers "
-            f"have {p99:,} or fewer"
-        ),
+        title=f"Requests allow {pipeline.max_output_tokens:,} output tokens, but 99% of the "
+        "answers "
+        f"have {p99:,} or fewer",
         where="the requests",
-        figure=Figure(
-            value=ratio,
-            unit="limit / p99",
-            basis=Basis.EXACT,
-            formula=f"{pipeline.max_output_tokens:,} / {p99:,} over {len(known):,} requests",
-        ),
+        value=ratio,
+        unit="limit / p99",
+        formula=f"{pipeline.max_output_tokens:,} / {p99:,} over {len(known):,} requests",
         cause="The limit was set once, for the worst case.",
-        remedy=(
-            f"Lower the limit to about {2 * p99:,}. Some providers count it against your quota, "
-            "engines reserve memory for it, and it stops an answer that never ends."
-        ),
+        remedy=f"Lower the limit to about {2 * p99:,}. Some providers count it against your quota, "
+        "engines reserve memory for it, and it stops an answer that never ends.",
         evidence={"p99": p99, "max_output_tokens": pipeline.max_output_tokens},
     )
 
 
+@analysis("answers-cut")
 def answers_cut(evidence: Evidence) -> Iterator[Finding]:
     """Answers end at the limit of output tokens: they were cut, and paid for."""
     pipeline, requests = evidence.pipeline, evidence.requests
@@ -350,24 +296,18 @@ def answers_cut(evidence: Evidence) -> Iterator[Finding]:
     n_cut = int((known >= pipeline.max_output_tokens).sum())
     if not n_cut or n_cut < MIN_CAPPED_SHARE * len(known):
         return
-    yield Finding(
-        id="answers-cut",
+    yield finding_of(
         severity=Severity.ERROR,
-        title=(
-            f"{n_cut:,} of {len(known):,} answers ({percent(n_cut / len(known))}) were cut off at "
-            f"the limit of {pipeline.max_output_tokens:,} tokens"
-        ),
+        title=f"{n_cut:,} of {len(known):,} answers ({percent(n_cut / len(known))}) were cut off "
+        "at "
+        f"the limit of {pipeline.max_output_tokens:,} tokens",
         where="the requests",
-        figure=Figure(
-            value=n_cut,
-            unit="requests",
-            basis=Basis.EXACT,
-            formula=f"requests with at least {pipeline.max_output_tokens:,} output tokens",
-        ),
+        value=n_cut,
+        unit="requests",
+        formula=f"requests with at least {pipeline.max_output_tokens:,} output tokens",
         cause="The answer did not fit and was cut off in the middle.",
-        remedy=(
-            "Raise the limit, or ask for shorter answers. An answer that is cut off is paid for, "
-            "and often asked for again."
-        ),
+        remedy="Raise the limit, or ask for shorter answers. An answer that is cut off is paid "
+        "for, "
+        "and often asked for again.",
         evidence={"n_requests_with_usage": len(known)},
     )

@@ -9,7 +9,9 @@ from jeton.auditing.analyses.cache_groups import CacheGroup, Planned, cache_grou
 from jeton.auditing.analyses.cache_plan import CachePlan, hit_rate, plan_of_blocks
 from jeton.auditing.analyses.prefixes import common_prefix_chars, mask_values
 from jeton.auditing.evidence import Evidence, percent
-from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.auditing.registry import ANSWERS, FLAG, PROMPT, SAME, analysis, finding_of
+from jeton.auditing.replaying.remedies import replayed_cache
+from jeton.findings import Basis, Finding
 from jeton.workload.counting.prefix_sketch import BLOCK_BYTES
 
 MIN_CACHED_SHARE = 0.05
@@ -104,6 +106,14 @@ def _is_examined(evidence: Evidence) -> bool:
     return evidence.cache is not None and evidence.cache.judges_most
 
 
+@analysis(
+    "prompt-prefix-cacheable",
+    "Cache the opening text that requests share",
+    FLAG,
+    SAME,
+    replay=lambda finding, evidence: replayed_cache(evidence),
+    stage=3,
+)
 def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
     """Requests begin alike, and a prompt cache would serve it for less."""
     sample, pipeline = evidence.sample, evidence.pipeline
@@ -139,26 +149,17 @@ def prompt_prefix_cacheable(evidence: Evidence) -> Iterator[Finding]:
     # As good as so many tokens less; what the cache serves already is in the bill already.
     saved = sum(f.saved_share * m / f.read_share * f.n_tokens for f, m in groups)
     n_saved = round(saved / n_sampled * sample.n_tokens_of_all)
-    yield Finding(
-        id="prompt-prefix-cacheable",
-        severity=Severity.WARNING,
-        title=(
-            f"{percent(n_missed / n_sampled)} of your input is the same opening text, sent again "
-            f"with other requests{already}. A prompt cache makes it cheaper"
-        ),
-        where="the text",
-        figure=Figure(
-            value=n_read,
-            unit="tokens on the audited text",
-            basis=Basis.ESTIMATED,
-            formula="; ".join(_said(evidence, found) for found, _ in groups),
-            source="; ".join(dict.fromkeys(f.planned.rule.source for f, _ in groups)),
-        ),
+    yield finding_of(
+        title=f"{percent(n_missed / n_sampled)} of your input is the same opening text, sent again "
+        f"with other requests{already}. A prompt cache makes it cheaper",
+        value=n_read,
+        basis=Basis.ESTIMATED,
+        formula="; ".join(_said(evidence, found) for found, _ in groups),
+        source="; ".join(dict.fromkeys(f.planned.rule.source for f, _ in groups)),
         cause=_cause(largest),
         remedy="; ".join(_how_to_cache(found) for found, _ in groups[:2]),
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved) if listed else None,
         saving_formula=evidence.traffic.formula(n_saved) if listed else "",
-        saving_basis=Basis.ESTIMATED,
         evidence={
             "break_points": [
                 {
@@ -290,6 +291,14 @@ def _end_of(evidence: Evidence, found: Planned, prefix: int) -> str:
     return " ".join(text[max(0, own.n_chars - _MAX_SHOWN_CHARS) : own.n_chars].split())
 
 
+@analysis(
+    "prompt-prefix-volatile",
+    "Move what changes to the end and cache the rest",
+    PROMPT,
+    ANSWERS,
+    replay=lambda finding, evidence: replayed_cache(evidence, masked=True),
+    stage=2,
+)
 def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
     """A date, number or identifier near the beginning keeps requests from sharing a prefix."""
     sample = evidence.sample
@@ -317,33 +326,21 @@ def prompt_prefix_volatile(evidence: Evidence) -> Iterator[Finding]:
     saved = max(0.0, plans[0].n_saved_tokens - plans[1].n_saved_tokens)
     n_saved = round(saved / n_sampled * sample.n_tokens_of_all)
     is_priced = as_masked.planned.group.is_read_price_listed
-    yield Finding(
-        id="prompt-prefix-volatile",
-        severity=Severity.WARNING,
-        title=(
-            f"A value that changes near the beginning keeps {percent(share)} of your input out of "
-            f"the prompt cache (for example at character {position:,})"
-        ),
-        where="the text",
-        figure=Figure(
-            value=n_tokens,
-            unit="tokens on the audited text",
-            basis=Basis.ESTIMATED,
-            formula=(
-                f"tokens read from a cache with digits and identifiers taken for equal "
-                f"({plans[0].n_read_tokens:,.0f} of {n_sampled:,} sampled ones) - as "
-                f"they are ({plans[1].n_read_tokens:,.0f})"
-            ),
-            source=as_masked.planned.rule.source,
-        ),
-        cause=(
-            "A date, a counter or an identifier comes before text that is the same in other "
-            "requests. A prompt cache ends at the first difference."
-        ),
+    yield finding_of(
+        title=f"A value that changes near the beginning keeps {percent(share)} of your input out "
+        "of "
+        f"the prompt cache (for example at character {position:,})",
+        value=n_tokens,
+        basis=Basis.ESTIMATED,
+        formula=f"tokens read from a cache with digits and identifiers taken for equal "
+        f"({plans[0].n_read_tokens:,.0f} of {n_sampled:,} sampled ones) - as "
+        f"they are ({plans[1].n_read_tokens:,.0f})",
+        source=as_masked.planned.rule.source,
+        cause="A date, a counter or an identifier comes before text that is the same in other "
+        "requests. A prompt cache ends at the first difference.",
         remedy="Move what changes to the end of the prompt, and round times to the hour or day.",
         saving_usd_per_year=evidence.traffic.usd_per_year(n_saved) if is_priced else None,
         saving_formula=evidence.traffic.formula(n_saved) if is_priced else "",
-        saving_basis=Basis.ESTIMATED,
         evidence={
             "share": share,
             "example": example,

@@ -17,8 +17,19 @@ from jeton.auditing.analyses.repetition import (
 from jeton.auditing.analyses.rewriting import Rewrite
 from jeton.auditing.checks.sampled import measure, saved
 from jeton.auditing.evidence import Evidence, percent
+from jeton.auditing.registry import (
+    ANSWERS,
+    CHUNKING,
+    LIKE,
+    LINES,
+    LOSES,
+    SERVICE,
+    analysis,
+    finding_of,
+)
 from jeton.auditing.replaying.prompts import WITHOUT_A_SPEAKER, Prompts
-from jeton.findings import Basis, Figure, Finding, Severity
+from jeton.auditing.replaying.remedies import Rewritten
+from jeton.findings import Basis, Finding, Severity
 
 MIN_BOILERPLATE_DOCUMENTS = 5
 """Different documents in which a line stands to be boilerplate. Our choice: four may be a
@@ -68,6 +79,15 @@ def boilerplate_of(prompts: Prompts) -> tuple[dict[str, int], Rewrite]:
     return lines, lambda text: without_lines(text, lines, start=starts.get(text, 0))
 
 
+@analysis(
+    "boilerplate",
+    "Remove repeated lines",
+    LINES,
+    LOSES,
+    replay=lambda finding, evidence: Rewritten(
+        boilerplate_of(evidence.prompts)[1], WITHOUT_A_SPEAKER
+    ),
+)
 def boilerplate(evidence: Evidence) -> Iterator[Finding]:
     """Lines that many documents contain, outside of what a prompt cache can serve."""
     lines, rewrite = boilerplate_of(evidence.prompts)
@@ -90,23 +110,16 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
     if result.share < MIN_BOILERPLATE_SHARE:
         return
     shown = sorted(lines.items(), key=lambda item: (-item[1] * len(item[0]), item[0]))[:_N_SHOWN]
-    yield Finding(
-        id="boilerplate",
-        severity=Severity.WARNING,
-        title=(
-            f"Lines that recur in many documents use {result.n_tokens:,} tokens, "
-            f"{percent(result.share)} of all (the largest is in {shown[0][1]:,} documents)"
-        ),
-        where="the text",
-        figure=Figure(result.n_tokens, "tokens on the audited text", result.basis, result.formula),
-        cause=(
-            "Menus, disclaimers, signatures or licence texts are in many documents. Instructions "
-            "at the beginning, as a system prompt has them, are not counted."
-        ),
-        remedy=(
-            "Remove lines that tell the model nothing. Move instructions that must stay to the "
-            "beginning of the prompt, before everything that changes."
-        ),
+    yield finding_of(
+        title=f"Lines that recur in many documents use {result.n_tokens:,} tokens, "
+        f"{percent(result.share)} of all (the largest is in {shown[0][1]:,} documents)",
+        value=result.n_tokens,
+        basis=result.basis,
+        formula=result.formula,
+        cause="Menus, disclaimers, signatures or licence texts are in many documents. Instructions "
+        "at the beginning, as a system prompt has them, are not counted.",
+        remedy="Remove lines that tell the model nothing. Move instructions that must stay to the "
+        "beginning of the prompt, before everything that changes.",
         **evidence.traffic.saving(result.n_tokens),
         evidence={
             "lines": [{"line": line[:_MAX_SHOWN_CHARS], "n_documents": n} for line, n in shown],
@@ -118,6 +131,7 @@ def boilerplate(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+@analysis("near-duplicate-documents", "Send near copies once", SERVICE, LIKE)
 def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
     """Documents with nearly the words of another one."""
     documents = evidence.sample.documents
@@ -142,38 +156,22 @@ def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
     if result.share < MIN_NEAR_DUPLICATE_SHARE:
         return
     bound = "" if evidence.sample.is_whole else "At least "
-    yield Finding(
-        id="near-duplicate-documents",
+    yield finding_of(
         severity=Severity.INFO,
-        title=(
-            f"{bound}{percent(result.share)} of the tokens are in documents that are almost the "
-            "same as another one"
-        ),
-        where="the text",
-        figure=Figure(
-            result.n_tokens,
-            "tokens on the audited text",
-            result.basis,
-            result.formula
-            + (
-                ""
-                if evidence.sample.is_whole
-                else "; likenesses outside of the sample are not seen"
-            ),
-        ),
+        title=f"{bound}{percent(result.share)} of the tokens are in documents that are almost the "
+        "same as another one",
+        value=result.n_tokens,
+        basis=result.basis,
+        formula=result.formula
+        + ("" if evidence.sample.is_whole else "; likenesses outside of the sample are not seen"),
         cause="A question comes again in other words, or a template is filled in again.",
-        remedy=(
-            "Put the changing parts at the end of the template and cache the rest, or store "
-            "answers by meaning. In training data, keep one of each."
-        ),
+        remedy="Put the changing parts at the end of the template and cache the rest, or store "
+        "answers by meaning. In training data, keep one of each.",
         saving_usd_per_year=evidence.traffic.usd_per_year(result.n_tokens),
-        saving_formula=(
-            evidence.traffic.formula(result.n_tokens)
-            + "; if all of them were answered from a cache of your own"
-            if evidence.traffic.is_priced
-            else ""
-        ),
-        saving_basis=Basis.ESTIMATED,
+        saving_formula=evidence.traffic.formula(result.n_tokens)
+        + "; if all of them were answered from a cache of your own"
+        if evidence.traffic.is_priced
+        else "",
         evidence={
             "n_documents": len(found),
             "share": result.share,
@@ -189,6 +187,7 @@ def near_duplicate_documents(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+@analysis("overlapping-documents", "Send overlapping text once", CHUNKING, ANSWERS)
 def overlapping_documents(evidence: Evidence) -> Iterator[Finding]:
     """Documents that begin with the end of another one, as chunks with overlap do."""
     documents = evidence.sample.documents
@@ -208,22 +207,16 @@ def overlapping_documents(evidence: Evidence) -> Iterator[Finding]:
     if result.share < MIN_OVERLAP_SHARE:
         return
     bound = "" if evidence.sample.is_whole else "at least "
-    yield Finding(
-        id="overlapping-documents",
-        severity=Severity.WARNING,
-        title=(
-            f"{len(found):,} documents begin with the end of another one: {bound}"
-            f"{percent(result.share)} of the tokens are sent twice"
-        ),
-        where="the text",
-        figure=Figure(
-            result.n_tokens, "tokens on the audited text", Basis.ESTIMATED, result.formula
-        ),
+    yield finding_of(
+        title=f"{len(found):,} documents begin with the end of another one: {bound}"
+        f"{percent(result.share)} of the tokens are sent twice",
+        value=result.n_tokens,
+        basis=Basis.ESTIMATED,
+        formula=result.formula,
         cause="Documents were split into pieces that overlap.",
-        remedy=(
-            "Split at sentences and headings: that needs little overlap. Test retrieval with half "
-            "of the overlap."
-        ),
+        remedy="Split at sentences and headings: that needs little overlap. Test retrieval with "
+        "half "
+        "of the overlap.",
         **evidence.traffic.saving(result.n_tokens),
         evidence={
             "n_documents": len(found),

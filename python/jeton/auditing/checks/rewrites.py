@@ -9,38 +9,51 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 from jeton.auditing.analyses.cut_text import without_letter_spacing, without_punctuation_spacing
-from jeton.auditing.analyses.encoded_blobs import without_blobs
-from jeton.auditing.analyses.escapes import (
+from jeton.auditing.analyses.encoded_blobs import (
+    without_blobs,
     without_entities,
     without_nested_quotes,
     without_percent_escapes,
     without_unicode_escapes,
 )
 from jeton.auditing.analyses.layout import (
+    composed,
+    with_aliases,
     with_joined_lines,
     with_lower_case,
     with_narrow_indentation,
     with_plain_line_ends,
+    with_rounded_numbers,
     with_short_separators,
+    with_short_urls,
     with_usual_spacing,
-)
-from jeton.auditing.analyses.markup import without_markup_noise
-from jeton.auditing.analyses.minified_json import without_json_layout
-from jeton.auditing.analyses.repetition import without_repeated_passages
-from jeton.auditing.analyses.rewriting import Rewrite, chain
-from jeton.auditing.analyses.unicode_forms import (
-    composed,
     without_compatibility_characters,
     without_invisible_characters,
     without_mojibake,
 )
-from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
+from jeton.auditing.analyses.markup import without_markup, without_markup_noise
+from jeton.auditing.analyses.minified_json import without_json_layout, without_repeated_keys
+from jeton.auditing.analyses.repetition import without_repeated_passages
+from jeton.auditing.analyses.rewriting import Rewrite, chain
 from jeton.auditing.checks.sampled import measure, saved
 from jeton.auditing.evidence import Evidence, percent
-from jeton.findings import Figure, Finding, Severity
+from jeton.auditing.registry import (
+    ANSWERS,
+    LINES,
+    LOSES,
+    LOW,
+    NONE,
+    PROMPT,
+    SOURCE,
+    analysis,
+    finding_of,
+)
+from jeton.auditing.replaying.remedies import Rewritten
+from jeton.findings import Finding, Severity
 
 MIN_SHARE = 0.01
 """Share of tokens from which most rewrites are told. Our choice, as for white space: the rewrite is
@@ -69,6 +82,7 @@ class RewriteCheck:
         says: The title up to its number ("base64 and other data costs").
         cause: Why the text is so; ``{tokenizer}`` stands for the tokenizer in use.
         do: The advice.
+        remedy: Name, effort and risk of the remedy in charts and tables.
         min_share: Share of the tokens from which it is worth telling.
         severity: How it wants to be read.
     """
@@ -78,6 +92,7 @@ class RewriteCheck:
     says: str
     cause: str
     do: str
+    remedy: tuple[str, str, str]
     min_share: float = MIN_SHARE
     severity: Severity = Severity.WARNING
 
@@ -95,6 +110,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             "the same piece twice, or a conversation carries a document through several turns.",
             do="Send each passage once: check how the prompt is built, drop repeated retrieval "
             "results, cut quoted mail.",
+            remedy=("Send each passage once", LINES, NONE),
         ),
         "separator-runs": RewriteCheck(
             with_short_separators,
@@ -102,6 +118,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             says="Decorative lines (-----, . . . . .) use",
             cause="Separators, boxes, dotted lines of tables of contents, blank lines of forms.",
             do="Shorten each to three characters before encoding.",
+            remedy=("Shorten decorative lines", LINES, LOW),
         ),
         "line-ends": RewriteCheck(
             with_plain_line_ends,
@@ -109,6 +126,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             says="Windows line ends (two characters) use",
             cause="The text has line ends of two characters (CR LF).",
             do="Write line ends as LF before encoding.",
+            remedy=("Write line ends as one character", LINES, NONE),
         ),
         "indentation": RewriteCheck(
             with_narrow_indentation,
@@ -119,6 +137,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             "spaces costs up to four tokens.",
             do="Indent by one space in prompts (Python and YAML accept it), or use a model whose "
             "tokenizer has tokens for several spaces.",
+            remedy=("Use narrower indentation", LINES, LOW),
         ),
         "json-layout": RewriteCheck(
             without_json_layout,
@@ -127,6 +146,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             cause="JSON is indented for people to read.",
             do="Write compact JSON: json.dumps(value, separators=(',', ':')). Models read it just "
             "as well.",
+            remedy=("Write compact JSON", LINES, NONE),
         ),
         "markup": RewriteCheck(
             without_markup_noise,
@@ -136,6 +156,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             cause="Web pages go into the prompt as a browser gets them.",
             do="Remove what only says how a page looks, or convert it to Markdown or plain text. "
             "Keep pages whose source code is the subject.",
+            remedy=("Remove HTML that only shapes the page", LINES, LOSES),
         ),
         "encoded-data": RewriteCheck(
             without_blobs,
@@ -146,6 +167,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             "tokens, and a model can hardly read them.",
             do="Take attachments out before you build the prompt and keep their names, or send "
             "them as files if the model accepts files.",
+            remedy=("Remove base64 and other encoded data", SOURCE, LOSES),
         ),
         "escaped-characters": RewriteCheck(
             chain(
@@ -161,6 +183,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             "the text.",
             do="Decode the text before you build the prompt: json.dumps(value, "
             "ensure_ascii=False), html.unescape or urllib.parse.unquote.",
+            remedy=("Write characters instead of escapes", LINES, NONE),
         ),
         "unicode-form": RewriteCheck(
             composed,
@@ -170,6 +193,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             "macOS file names write them. Vocabularies were made from text with combined letters.",
             do="Normalize to NFC before encoding: unicodedata.normalize('NFC', text). It is the "
             "same text.",
+            remedy=("Combine accents (NFC)", LINES, NONE),
         ),
         "invisible-characters": RewriteCheck(
             without_invisible_characters,
@@ -180,6 +204,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             "add them to hide instructions or to pass filters.",
             do="Remove them before encoding. Find out where tag characters (U+E0000 and above) "
             "come from: they can spell text that only the model reads.",
+            remedy=("Remove invisible characters", LINES, LOW),
         ),
         "compatibility-characters": RewriteCheck(
             without_compatibility_characters,
@@ -190,6 +215,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             "A vocabulary has few tokens for them.",
             do="Replace these characters with their plain forms before encoding. Only the look is "
             "lost.",
+            remedy=("Replace unusual forms of characters", LINES, LOW),
         ),
         "mojibake": RewriteCheck(
             without_mojibake,
@@ -200,6 +226,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             cause="An earlier step read UTF-8 as another encoding: 'é' became 'Ã©'.",
             do="Find the step with the wrong encoding and correct it. The model reads the wrong "
             "text too.",
+            remedy=("Correct wrongly decoded text", SOURCE, "none: the text becomes right"),
         ),
         "extraction-leftovers": RewriteCheck(
             chain(
@@ -214,6 +241,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             cause="An older tokenizer, OCR or a PDF extractor separated letters, words or "
             "punctuation. The pieces cost more than the words.",
             do="Use the text from before that step, or join it again before encoding.",
+            remedy=("Join text that was cut into pieces", SOURCE, LOW),
         ),
         "upper-case": RewriteCheck(
             with_lower_case,
@@ -223,6 +251,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             do="Write such passages in small letters where capitals mean nothing. Names and "
             "acronyms lose their capitals.",
             severity=Severity.INFO,
+            remedy=("Write running text in lower case", LINES, LOSES),
         ),
         "number-precision": RewriteCheck(
             with_rounded_numbers,
@@ -230,6 +259,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             says="Digits after the sixth decimal use",
             cause="Numbers are printed with all their digits (15 to 17).",
             do="Round numbers to the digits that the question needs, before you build the prompt.",
+            remedy=("Round numbers", LINES, LOSES),
         ),
         "opaque-identifiers": RewriteCheck(
             with_aliases,
@@ -238,6 +268,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             cause="An identifier of 36 characters costs 15 to 25 tokens each time.",
             do="Replace identifiers with short names (id1, id2) in the request, and put them back "
             "in the answer. A model also copies short names more reliably.",
+            remedy=("Shorten identifiers", LINES, LOW),
         ),
         "long-urls": RewriteCheck(
             with_short_urls,
@@ -245,6 +276,7 @@ REWRITES: Mapping[str, RewriteCheck] = MappingProxyType(
             says="Long web addresses use",
             cause="Links contain tracking parameters and session keys.",
             do="Remove them, or number the links and keep the list outside of the prompt.",
+            remedy=("Shorten web addresses", LINES, LOSES),
         ),
     }
 )
@@ -263,17 +295,12 @@ def rewrite_finding(id: str, evidence: Evidence) -> Iterator[Finding]:  # noqa: 
     if result.share < check.min_share or not result.n_tokens:
         return
     about = "" if evidence.sample.is_whole else "about "
-    yield Finding(
-        id=id,
+    yield finding_of(
         severity=check.severity,
         title=f"{check.says} {about}{result.n_tokens:,} tokens, {percent(result.share)} of all",
-        where="the text",
-        figure=Figure(
-            value=result.n_tokens,
-            unit="tokens on the audited text",
-            basis=result.basis,
-            formula=result.formula,
-        ),
+        value=result.n_tokens,
+        basis=result.basis,
+        formula=result.formula,
         cause=check.cause.replace("{tokenizer}", evidence.current.name),
         remedy=check.do,
         **evidence.traffic.saving(result.n_tokens),
@@ -286,3 +313,74 @@ def rewrite_finding(id: str, evidence: Evidence) -> Iterator[Finding]:  # noqa: 
             "examples": list(measured.examples),
         },
     )
+
+
+MIN_KEYS_SHARE = 0.05
+"""Share of tokens from which a change of the format is told. Our choice: whoever reads the prompt
+has to learn the new form, which is not worth less."""
+
+
+_AS_TABLE = chain(without_json_layout, without_repeated_keys)
+
+
+@analysis(
+    "json-repeated-keys",
+    "Send JSON records as a table",
+    PROMPT,
+    ANSWERS,
+    replay=lambda finding, evidence: Rewritten(_AS_TABLE),
+)
+def json_repeated_keys(evidence: Evidence) -> Iterator[Finding]:
+    """Keys that every record of a list repeats."""
+    if not evidence.sample.n_tokens:
+        return
+    compact = (without_json_layout(document.text)[0] for document in evidence.sample.documents)
+    if not any(without_repeated_keys(text)[1] for text in compact):
+        return
+    layout = measure(evidence, without_json_layout, min_share=0.0)
+    both = measure(evidence, _AS_TABLE, min_share=MIN_KEYS_SHARE)
+    saved_tokens = both.saved_tokens - layout.saved_tokens
+    result = saved(
+        evidence,
+        saved_tokens,
+        "lists of records of the same keys (and such lines) written as one list of keys and rows "
+        "of values, against compact JSON",
+    )
+    if result.share < MIN_KEYS_SHARE:
+        return
+    yield finding_of(
+        title=f"Field names repeated in every JSON record use {result.n_tokens:,} tokens, "
+        f"{percent(result.share)} of all",
+        value=result.n_tokens,
+        basis=result.basis,
+        formula=result.formula,
+        cause="A list of records names its fields in every record.",
+        remedy="Send tables as one header and rows (CSV, or JSON with a list of names and rows). "
+        "Test the answers: some models read records better.",
+        **evidence.traffic.saving(result.n_tokens),
+        evidence={
+            "share": result.share,
+            "share_low": result.low,
+            "share_high": result.high,
+            "examples": list(both.examples),
+        },
+    )
+
+
+def markup(evidence: Evidence) -> Iterator[Finding]:
+    """Comments, scripts, styles and attributes of HTML; and all of its tags."""
+    for finding in rewrite_finding("markup", evidence):
+        plain = measure(evidence, without_markup, min_share=0.0)
+        finding.evidence["share_as_plain_text"] = saved(
+            evidence, plain.saved_tokens, "the text that a reader of the page sees"
+        ).share
+        yield finding
+
+
+def _register(id: str, entry: RewriteCheck) -> None:  # noqa: A002
+    check = markup if id == "markup" else partial(rewrite_finding, id)
+    analysis(id, *entry.remedy, replay=lambda finding, evidence: Rewritten(entry.rewrite))(check)
+
+
+for _id, _entry in REWRITES.items():
+    _register(_id, _entry)

@@ -15,12 +15,19 @@ from jeton.auditing.gate.budgets import Budget, read_budgets
 from jeton.auditing.gate.causes import CAUSES, DOCUMENT_LABELS, CauseEffect
 from jeton.auditing.gate.changes import ChangedDocument, Status
 from jeton.auditing.gate.collector import Collector
-from jeton.auditing.gate.intervals import ChangeInterval, IntervalKind
 from jeton.auditing.gate.judging import judge
 from jeton.auditing.gate.levels import FIGURES, ChangeEffect, Levels, explain
 from jeton.auditing.gate.results import GATE_SCHEMA, BudgetResult, Cause, GateResult
-from jeton.auditing.gate.side import BilledSide, GatePriceCell, GatePriceKey, price_cells
-from jeton.auditing.gate.sides import COMPARED_FIGURES, in_order, look_like_two_states
+from jeton.auditing.gate.side import (
+    COMPARED_FIGURES,
+    BilledSide,
+    GatePriceCell,
+    GatePriceKey,
+    in_order,
+    look_like_two_states,
+    price_cells,
+)
+from jeton.auditing.gate.values import ChangeInterval, IntervalKind
 
 __all__ = [
     "BASELINE_SCHEMA",

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from jeton.auditing.gate import cause_names as of
+from jeton.auditing.gate import features as of
 from jeton.auditing.gate.collector import Collected
 from jeton.auditing.gate.documents import DocumentTable
 from jeton.auditing.gate.features import FEATURES

@@ -1,20 +1,165 @@
-"""Which documents a difference comes from, by name.
+"""Documents of both sides matched, and the change of each with its causes.
 
-Documents are the same by `matching`; the rest is new or gone. Each is weighed with what it did to
-the mean (a new document: how far it lies from the baseline's mean).
+Documents are matched by the name that a record gives itself; else by its text; else by its
+wording, which no change of preprocessing touches; else by its place. Files are the same where their
+paths are, or their names, or where there is one on each side: a corpus may lie in another folder
+today. The rest is new or gone. Each document is weighed with what it did to the mean (a new
+document: how far it lies from the baseline's mean).
 """
 
 from __future__ import annotations
 
+import bisect
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from pathlib import PurePath
+from typing import TypeAlias
 
-from jeton.auditing.gate.cause_names import TOKENIZER, UNRESOLVED, WORDING
 from jeton.auditing.gate.causes import Compared
-from jeton.auditing.gate.documents import Document
-from jeton.auditing.gate.matching import Matches
+from jeton.auditing.gate.documents import Document, DocumentTable
+from jeton.auditing.gate.features import TOKENIZER, UNRESOLVED, WORDING
 from jeton.auditing.gate.rewriting import STEPS
+
+Pair: TypeAlias = tuple[Document, Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """The documents of two tables.
+
+    Attributes:
+        pairs: Pairs of the baseline and of today.
+        new: Documents of today alone; those that the baseline may only have left out are not here.
+        gone: Documents of the baseline alone, likewise.
+        by: How many pairs were found how: ``id``, ``text``, ``wording``, ``place``.
+    """
+
+    pairs: tuple[Pair, ...]
+    new: tuple[Document, ...]
+    gone: tuple[Document, ...]
+    by: dict[str, int]
+
+
+def match_documents(before: DocumentTable, after: DocumentTable) -> Matches:
+    """Match the documents of two tables, each once."""
+    search = _Search(before.documents, after.documents)
+    search.by_key("id", lambda document: document.record or None)
+    has_stable_ids = bool(search.by["id"])
+    search.by_key("text", lambda document: document.text)
+    search.by_key("wording", lambda document: document.wording)
+    search.by_place(
+        # Records that name themselves, and are known by their names, are others than they were.
+        lambda document: not (has_stable_ids and document.record),
+        is_complete=before.is_complete and after.is_complete,
+    )
+    return Matches(
+        pairs=tuple(search.pairs),
+        new=tuple(d for d in search.after if _would_be_in(before, d)),
+        gone=tuple(d for d in search.before if _would_be_in(after, d)),
+        by=search.by,
+    )
+
+
+class _Search:
+    """The documents that are not matched yet, and the pairs."""
+
+    def __init__(self, before: list[Document], after: list[Document]) -> None:
+        self.before, self.after = before, after
+        self._n_documents = [_n_by_source(side) for side in (before, after)]
+        self.pairs: list[Pair] = []
+        self.by = dict.fromkeys(("id", "text", "wording", "place"), 0)
+
+    def by_key(self, name: str, key_of: Callable[[Document], int | None]) -> None:
+        """Pair documents of the same key, in their order."""
+        waiting: defaultdict[int, list[Document]] = defaultdict(list)
+        # Backwards, so that the first one is taken first.
+        for document in reversed(self.before):
+            key = key_of(document)
+            if key is not None:
+                waiting[key].append(document)
+        found = []
+        for document in self.after:
+            key = key_of(document)
+            if key is not None and waiting.get(key):
+                found.append((waiting[key].pop(), document))
+        self._take(name, found)
+
+    def by_place(self, may: Callable[[Document], bool], *, is_complete: bool) -> None:
+        """Pair documents of the same number in the same file, counted from the last known pair."""
+        left: dict[str, dict[int, Document]] = defaultdict(dict)
+        for document in filter(may, self.before):
+            left[document.source][document.index] = document
+        sources = self._same_sources(is_complete=is_complete)
+        anchors: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        for old, new in self.pairs:
+            if sources.get(new.source) == old.source:
+                anchors[new.source].append((new.index, old.index))
+        for known in anchors.values():
+            known.sort()
+        found = []
+        for document in filter(may, self.after):
+            source = sources.get(document.source)
+            if source is None:
+                continue
+            known = anchors[document.source]
+            place = bisect.bisect_right(known, (document.index, len(self._n_documents))) - 1
+            shift = known[place][1] - known[place][0] if place >= 0 else 0
+            old_document = left[source].pop(document.index + shift, None)
+            if old_document is not None:
+                found.append((old_document, document))
+        self._take("place", found)
+
+    def _same_sources(self, *, is_complete: bool) -> dict[str, str]:
+        """The source of the baseline that each of today's is."""
+        old, new = self._n_documents
+        same = {source: source for source in new if source in old}
+        left = [[s for s in side if s not in same] for side in (old, new)]
+        by_name: list[dict[str, list[str]]] = [_by_name(side) for side in left]
+        for name, sources in by_name[1].items():
+            others = by_name[0].get(name, [])
+            if len(sources) == len(others) == 1:
+                same[sources[0]] = others[0]
+        taken = set(same.values())
+        left = [[s for s in old if s not in taken], [s for s in new if s not in same]]
+        if len(left[0]) == len(left[1]):
+            same.update(zip(sorted(left[1]), sorted(left[0]), strict=True))
+        # In another file, a document of the same number is the same one only if all of them are.
+        return {
+            source: other
+            for source, other in same.items()
+            if source == other or not is_complete or old[other] == new[source]
+        }
+
+    def _take(self, name: str, found: list[Pair]) -> None:
+        self.pairs += found
+        self.by[name] += len(found)
+        gone = {id(old) for old, _ in found}
+        here = {id(new) for _, new in found}
+        self.before = [d for d in self.before if id(d) not in gone]
+        self.after = [d for d in self.after if id(d) not in here]
+
+
+def _n_by_source(documents: Iterable[Document]) -> dict[str, int]:
+    counts: defaultdict[str, int] = defaultdict(int)
+    for document in documents:
+        counts[document.source] += 1
+    return dict(counts)
+
+
+def _by_name(sources: Iterable[str]) -> dict[str, list[str]]:
+    named: defaultdict[str, list[str]] = defaultdict(list)
+    for source in sources:
+        named[PurePath(source).name].append(source)
+    return dict(named)
+
+
+def _would_be_in(table: DocumentTable, document: Document) -> bool:
+    """True if a table that kept some documents would have kept this one, had it been there."""
+    largest = table.largest_key
+    return largest is None or document.key <= largest
 
 
 class Status(StrEnum):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from jeton.auditing.gate import cause_names as of
-from jeton.auditing.gate.beginnings import Divergence
+from jeton.auditing.gate import features as of
 from jeton.auditing.gate.causes import CauseEffect, Compared
 from jeton.auditing.gate.features import FEATURES
 from jeton.auditing.gate.rewriting import STEPS
+from jeton.auditing.gate.shared_text import Divergence
 from jeton.auditing.gate.side import PRICED_KINDS, BilledSide, GatePriceKey
 from jeton.auditing.gate.statistics import CLASSES, BlockSums, Statistics
 from jeton.economics.billed import OUTPUT_PARTS

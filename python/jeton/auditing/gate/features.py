@@ -1,4 +1,4 @@
-"""The features of a text in words: what each is called, what it is, and what to do about it."""
+"""Features of text and other causes of a change: stable names, and the words of each."""
 
 from __future__ import annotations
 
@@ -7,6 +7,22 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from jeton.auditing.gate.rewriting import STEPS
+
+NUMBER, LENGTH, WORDING, FRAME = "number", "length", "wording", "frame"
+"""Causes within text: blocks a request, characters a block, tokens a character, a chat's format."""
+
+DOMAIN_MIX, LANGUAGE_MIX, TOKENIZER = "domain_mix", "language_mix", "tokenizer"
+UNLOGGED, DOCUMENTS = "unlogged", "number_of_documents"
+
+MODEL, PROVIDER, REGION, TARIFF = "model", "provider", "region", "tariff"
+PRICE_STEP, CACHE_LIFETIME = "price_step", "cache_lifetime"
+OF_PRICE = (MODEL, PROVIDER, REGION, TARIFF, PRICE_STEP, CACHE_LIFETIME)
+"""Causes of a rate by what decides it, in the order of `side.GatePriceKey`."""
+
+LIST_PRICE, CACHE, FEES, TRAFFIC = "list_price", "cache", "fees", "traffic"
+
+UNRESOLVED, CONTENT = "tokenizer_or_text", "content"
+"""A tokenizer that cannot be told from the text; mix, length and wording together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,32 +8,29 @@ from fractions import Fraction
 
 from jeton.auditing.caching.result import CacheReport
 from jeton.auditing.gate.baseline import Baseline
-from jeton.auditing.gate.beginnings import Divergence
-from jeton.auditing.gate.budgets import EVERY_DOMAIN, Budget
-from jeton.auditing.gate.cause_names import (
-    CACHE,
-    CONTENT,
-    DOCUMENTS,
-    DOMAIN_MIX,
-    TOKENIZER,
-    UNRESOLVED,
-)
+from jeton.auditing.gate.budgets import EVERY_DOMAIN, Budget, unknown_domain, unknown_figure
 from jeton.auditing.gate.causes import (
     CauseEffect,
     Compared,
     causes_of,
     shares_of,
 )
-from jeton.auditing.gate.changes import ChangedDocument, changed_documents
+from jeton.auditing.gate.changes import ChangedDocument, Matches, changed_documents, match_documents
 from jeton.auditing.gate.collector import Collector
 from jeton.auditing.gate.details import detail
-from jeton.auditing.gate.features import FEATURES
-from jeton.auditing.gate.intervals import ChangeInterval, change_interval
-from jeton.auditing.gate.matching import Matches, match_documents
-from jeton.auditing.gate.names import unknown_domain, unknown_figure
+from jeton.auditing.gate.features import (
+    CACHE,
+    CONTENT,
+    DOCUMENTS,
+    DOMAIN_MIX,
+    FEATURES,
+    TOKENIZER,
+    UNRESOLVED,
+)
 from jeton.auditing.gate.results import BudgetResult, Cause, FeaturePlace, GateResult
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.auditing.gate.values import domain_values
+from jeton.auditing.gate.shared_text import Divergence
+from jeton.auditing.gate.values import ChangeInterval, change_interval, domain_values
 from jeton.economics.billed import OUTPUT_PARTS
 from jeton.errors import UsageError
 

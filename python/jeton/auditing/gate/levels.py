@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal
 
-from jeton.auditing.gate.cause_names import (
+from jeton.auditing.gate.features import (
     CACHE,
     DOCUMENTS,
     DOMAIN_MIX,
@@ -35,10 +35,19 @@ from jeton.auditing.gate.cause_names import (
     TRAFFIC,
     UNLOGGED,
 )
-from jeton.auditing.gate.rate_effects import mean_rate, rate_effects, tokens_of
 from jeton.auditing.gate.side import PRICED_KINDS, BilledSide
 from jeton.auditing.gate.statistics import BlockSums, Statistics
-from jeton.auditing.gate.text_effects import ZERO, Documents, Effects, add, either, within
+from jeton.auditing.gate.text_effects import (
+    ZERO,
+    Documents,
+    Effects,
+    add,
+    either,
+    mean_rate,
+    rate_effects,
+    tokens_of,
+    within,
+)
 from jeton.economics.billed import INPUT_PARTS, KINDS, OUTPUT_PARTS
 
 Level = Literal["where", "what", "price"]

@@ -20,7 +20,7 @@ from jeton.auditing.gate.causes import (
 )
 from jeton.auditing.gate.changes import ChangedDocument
 from jeton.auditing.gate.features import FEATURES
-from jeton.auditing.gate.intervals import ChangeInterval
+from jeton.auditing.gate.values import ChangeInterval
 
 GATE_SCHEMA = "jeton.gate/2"
 

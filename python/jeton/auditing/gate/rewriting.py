@@ -25,14 +25,21 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from jeton.auditing.analyses.cut_text import without_letter_spacing, without_punctuation_spacing
-from jeton.auditing.analyses.doubled_words import without_doubled_words
-from jeton.auditing.analyses.encoded_text import decoded_text
-from jeton.auditing.analyses.escaped_text import unescaped_text
+from jeton.auditing.analyses.cut_text import (
+    with_plain_letters,
+    without_doubled_words,
+    without_letter_spacing,
+    without_punctuation_spacing,
+)
+from jeton.auditing.analyses.escaped_text import decoded_text, unescaped_text
 from jeton.auditing.analyses.layout import (
+    with_aliases,
     with_joined_lines,
+    with_rounded_numbers,
     with_short_separators,
+    with_short_urls,
     with_usual_spacing,
+    without_mojibake,
 )
 from jeton.auditing.analyses.minified_json import without_json_layout
 from jeton.auditing.analyses.plain_content import (
@@ -41,13 +48,10 @@ from jeton.auditing.analyses.plain_content import (
     without_chat_markers,
     without_json_keys,
     without_line_labels,
+    without_markdown,
 )
-from jeton.auditing.analyses.plain_letters import with_plain_letters
-from jeton.auditing.analyses.plain_markdown import without_markdown
 from jeton.auditing.analyses.repetition import without_repeated_passages
 from jeton.auditing.analyses.rewriting import Rewrite, chain
-from jeton.auditing.analyses.unicode_forms import without_mojibake
-from jeton.auditing.analyses.values import with_aliases, with_rounded_numbers, with_short_urls
 from jeton.guard.cleaning import invisible
 
 MIN_CUT_SHARE = 0.1

@@ -1,4 +1,4 @@
-"""One side of a comparison: everything that the causes of a change are reckoned from, mergeable.
+"""One side of a comparison: its text and its bill; two corpora audited side by side.
 
 A `BilledSide` holds three statistics that add up: the text by part and feature (`Statistics`), the
 billed tokens by part and kind (`jeton.economics.billed`), and the dollars by price
@@ -8,13 +8,14 @@ billed tokens by part and kind (`jeton.economics.billed`), and the dollars by pr
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import localcontext
 from fractions import Fraction
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
-from jeton.auditing.gate.beginnings import SharedBeginning
+from jeton.auditing.gate.shared_text import SharedBeginning
 from jeton.auditing.gate.statistics import Statistics, counts
 from jeton.dimensions import DIMENSIONS
 from jeton.economics.billed import BilledTable
@@ -214,3 +215,75 @@ class BilledSide:
             if isinstance(error, FormatError):
                 raise
             raise FormatError(f"the bill in the baseline is damaged: {error!r}") from None
+
+
+COMPARED_FIGURES = (
+    "tokens_per_document",
+    "tokens_per_document_p50",
+    "tokens_per_document_p95",
+    "tokens_per_document_p99",
+    "tokens_per_document_max",
+    "bytes_per_token",
+    "bytes_per_document",
+    "n_documents",
+    "n_tokens",
+    "input_tokens_per_request",
+    "cached_share",
+    "output_tokens_per_request",
+    "reasoning_tokens_per_request",
+    "usd_per_request",
+    "usd_per_day",
+    "usd_per_month",
+    "usd_per_year",
+    "kv_bytes_per_request_mean",
+    "kv_bytes_per_request_p95",
+    "concurrent_requests_mean",
+    "concurrent_requests_p95",
+    "concurrent_requests_safe",
+)
+"""Figures that are shown of two corpora side by side, those that there are."""
+
+_BEFORE = frozenset(
+    (
+        "before", "old", "older", "prev", "previous", "baseline", "base", "orig", "original",
+        "v1", "main", "master", "control", "earlier", "yesterday",
+    )
+)  # fmt: skip
+_AFTER = frozenset(
+    (
+        "after", "new", "newer", "next", "current", "now", "candidate", "changed", "v2", "branch",
+        "head", "pr", "treatment", "today", "updated", "patched",
+    )
+)  # fmt: skip
+_WORD = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
+
+
+def look_like_two_states(inputs: Sequence[str]) -> tuple[str, str] | None:
+    """Two inputs whose names say before and after, in that order; None: they do not."""
+    if len(inputs) != 2:
+        return None
+    states = [_state(name) for name in inputs]
+    if set(states) != {"before", "after"}:
+        return None
+    first, second = inputs if states[0] == "before" else reversed(inputs)
+    return first, second
+
+
+def in_order(
+    before: Sequence[str], after: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Both corpora as given, exchanged where their names say the opposite."""
+    states = [{_state(name) for name in side} for side in (before, after)]
+    if "after" in states[0] and "before" in states[1] and not states[0] & states[1]:
+        before, after = after, before
+    return tuple(before), tuple(after)
+
+
+def _state(name: str) -> str:
+    path = PurePath(name)
+    for part in (path.name, path.parent.name):
+        words = {word.lower() for word in _WORD.findall(part)}
+        is_before, is_after = bool(words & _BEFORE), bool(words & _AFTER)
+        if is_before != is_after:
+            return "before" if is_before else "after"
+    return ""

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from jeton.auditing.money.quotas import has_limit
+from jeton.auditing.money.bills import has_limit
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.catalog import ApiPrice
 from jeton.catalog import price as find_price

@@ -15,24 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.auditing.evidence import Evidence
-from jeton.auditing.remedies import remedy_facts
-from jeton.auditing.replaying.remedies import Replayable, remedy_of
+from jeton.auditing.registry import ANALYSES, remedy_facts
+from jeton.auditing.replaying.remedies import Replayable
 from jeton.auditing.replaying.requests import BilledRequests, amounts_of_ledger
 from jeton.economics.ledger import Ledger
 from jeton.economics.remedies import LedgerChange, Part, Remedy
 from jeton.findings import Basis, Finding, Severity
 from jeton.metrics.bootstrap import bootstrap_ratio
-
-_STAGES: Mapping[str, int] = {
-    "duplicate-documents": 0,
-    "prompt-prefix-volatile": 2,
-    "prompt-prefix-cacheable": 3,
-    "agent-retries": -1,
-    "agent-results-carried": 1,
-    "agent-pictures-carried": 1,
-    "agent-tools-unused": 1,
-}
-"""Remedies of the cache act last: what is not sent need not be cached. The others are at 1."""
 
 MIN_LEFT_SHARE = Decimal("0.0005")
 """Least share of the bill: a remedy that saves less on what the others left is theirs."""
@@ -89,7 +78,8 @@ def _in_order(findings: Sequence[Finding], evidence: Evidence) -> Iterator[_Prop
         # Changes of the vocabulary exclude one another: only the largest takes part.
         if finding.id in seen or (own and (has_vocabulary or not evidence.is_own_model)):
             continue
-        carry_out = remedy_of(finding, evidence)
+        entry = ANALYSES.get(finding.id)
+        carry_out = None if entry is None or not entry.replay else entry.replay(finding, evidence)
         if carry_out is None:
             continue
         seen.add(finding.id)
@@ -98,7 +88,7 @@ def _in_order(findings: Sequence[Finding], evidence: Evidence) -> Iterator[_Prop
 
 
 def _stage(id: str) -> int:  # noqa: A002
-    return _STAGES.get(id, 4 if id.startswith("cache-") else 1)
+    return ANALYSES[id].stage if id in ANALYSES else 1
 
 
 def _tokens(finding: Finding) -> float:

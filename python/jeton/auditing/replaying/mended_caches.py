@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 
 from jeton.auditing.caching.result import CacheReport
-from jeton.auditing.remedies import remedy_facts
+from jeton.auditing.registry import remedy_facts
 from jeton.auditing.replaying.requests import BilledRequests, amounts_of_ledger, with_extras
 from jeton.economics.remedies import LedgerChange, Remedy
 from jeton.findings import Basis

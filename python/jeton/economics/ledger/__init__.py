@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from jeton.catalog.model_map import ModelMap, read_model_map
 from jeton.economics.ledger.builder import LedgerBuilder
-from jeton.economics.ledger.each import UsdOfEach, usd_of_each
-from jeton.economics.ledger.lengths import ledger_of_lengths
+from jeton.economics.ledger.lengths import UsdOfEach, ledger_of_lengths, usd_of_each
 from jeton.economics.ledger.period import Period, parse_period, period_of
 from jeton.economics.ledger.result import Ledger
 from jeton.economics.ledger.rows import UsageColumns, UsageRows, usage_rows

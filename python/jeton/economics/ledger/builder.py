@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from jeton.catalog.model_map import ModelMap
 from jeton.dimensions import NOT_BILLED
-from jeton.economics.ledger.amounts import Amounts, amounts_of
+from jeton.economics.ledger.amounts import Amounts, SumTable, amounts_of, grouped_sums
 from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, PriceKey
 from jeton.economics.ledger.prices import NoPrice, PriceBook, Prices
 from jeton.economics.ledger.rates import PriceOf
 from jeton.economics.ledger.result import Ledger
 from jeton.economics.ledger.rows import STANDARD, UsageColumns, UsageRows
-from jeton.economics.ledger.sums import SumTable, grouped_sums
 from jeton.economics.ledger.views import Tables, ledger_of_tables
 from jeton.errors import UsageError
 

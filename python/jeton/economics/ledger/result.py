@@ -1,4 +1,4 @@
-"""The ledger as it is read: what requests used and what that cost, by model, day and dimension."""
+"""The ledger as it is read: use and cost by model, day and dimension; changes to it; its JSON."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from jeton.economics.ledger import changes
-from jeton.economics.ledger.as_json import ledger_json
-from jeton.economics.ledger.cells import Priced
+from jeton.dimensions import DIMENSIONS, SCALE, holds
+from jeton.economics.ledger.cells import Change, Priced, PriceKey
 from jeton.economics.ledger.period import Period
 from jeton.economics.ledger.stated import StatedCost
 from jeton.economics.ledger.uses import (
@@ -22,7 +21,7 @@ from jeton.economics.ledger.uses import (
     TimeUse,
 )
 from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR
-from jeton.errors import UnknownPriceError
+from jeton.errors import UnknownPriceError, UsageError
 
 _HOURS_PER_DAY = 24
 _NAME_KINDS = ("unknown_model", "no_price", "own_machine")
@@ -111,7 +110,7 @@ class Ledger:
         """
         return Decimal(0) if self._priced is None else self._priced.usd_of(dimension, model=model)
 
-    def scaled(self, factors: Mapping[str, changes.Number], *, model: str | None = None) -> Ledger:
+    def scaled(self, factors: Mapping[str, Number], *, model: str | None = None) -> Ledger:
         """Return the ledger with amounts multiplied; its requests and its period stay.
 
         Args:
@@ -122,11 +121,9 @@ class Ledger:
         Raises:
             UsageError: If a name is no dimension or a factor is below 0.
         """
-        return self._changed(changes.scaled(factors, model))
+        return self._changed(scaled(factors, model))
 
-    def moved(
-        self, source: str, target: str, share: changes.Number, *, model: str | None = None
-    ) -> Ledger:
+    def moved(self, source: str, target: str, share: Number, *, model: str | None = None) -> Ledger:
         """Return the ledger with a share of one dimension's own units charged as another.
 
         Prompt tokens that a cache would serve move from ``input_tokens`` to
@@ -135,13 +132,13 @@ class Ledger:
         Raises:
             UsageError: If a name is no dimension or the share is not 0 to 1.
         """
-        return self._changed(changes.moved(source, target, share, model))
+        return self._changed(moved(source, target, share, model))
 
     def without(self, *, model: str | None = None, tariff: str | None = None) -> Ledger:
         """Return the ledger without the money of a model, of a tariff, or of both together."""
-        return self._changed(changes.dropped(model, tariff))
+        return self._changed(dropped(model, tariff))
 
-    def _changed(self, change: changes.Change) -> Ledger:
+    def _changed(self, change: Change) -> Ledger:
         if self._priced is None:
             return self
         return self.viewed(replace(self._priced, changes=(*self._priced.changes, change)))
@@ -209,3 +206,193 @@ class Ledger:
     def to_json(self) -> dict[str, Any]:
         """Return the object ``ledger`` of a report."""
         return ledger_json(self)
+
+
+__all__ = ["Change", "Number", "dropped", "moved", "scaled"]
+
+Number = int | float | Decimal
+
+
+def scaled(factors: Mapping[str, Number], model: str | None) -> Change:
+    """Multiply amounts; the narrowest dimension that is named decides for each unit."""
+    exact = {name: _factor(factor, name) for name, factor in factors.items()}
+
+    def change(key: PriceKey, leaves: dict[str, Decimal]) -> dict[str, Decimal]:
+        if not _concerns(key, model):
+            return leaves
+        return {name: n * _narrowest(exact, name) for name, n in leaves.items()}
+
+    return change
+
+
+def moved(source: str, target: str, share: Number, model: str | None) -> Change:
+    """Move a share of the units of one dimension to another, where they have its rate."""
+    part = _factor(share, source)
+    if part > 1:
+        raise UsageError(f"the share of {source} to move is {share}; expected 0 to 1")
+    _factor(0, target)
+
+    def change(key: PriceKey, leaves: dict[str, Decimal]) -> dict[str, Decimal]:
+        if not _concerns(key, model) or key.rates is None or source not in leaves:
+            return leaves
+        # A target without a rate of its own is charged as what holds it.
+        charged_as = key.rates.charged_as(target)
+        if charged_as is None:
+            return leaves
+        n = leaves[source] * part
+        changed = dict(leaves)
+        changed[source] -= n
+        changed[charged_as] = changed.get(charged_as, Decimal(0)) + n
+        return changed
+
+    return change
+
+
+def dropped(model: str | None, tariff: str | None) -> Change:
+    """Leave out the requests of a model, a tariff, or a model at a tariff."""
+
+    def change(key: PriceKey, leaves: dict[str, Decimal]) -> dict[str, Decimal]:
+        if _concerns(key, model) and tariff in (None, key.tariff):
+            return {}
+        return leaves
+
+    return change
+
+
+def _concerns(key: PriceKey, model: str | None) -> bool:
+    return model in (None, *key.names)
+
+
+def _narrowest(factors: Mapping[str, Decimal], name: str) -> Decimal:
+    above = [other for other in factors if holds(other, name)]
+    if not above:
+        return Decimal(1)
+    return factors[max(above, key=lambda other: len(DIMENSIONS[other].attributes))]
+
+
+def _factor(value: Number, name: str) -> Decimal:
+    if name not in DIMENSIONS:
+        raise UsageError(
+            f"{name!r} is no dimension\nhint: jeton.dimensions.DIMENSIONS has them all"
+        )
+    number = value if isinstance(value, Decimal) else Decimal(str(value))
+    if not number.is_finite() or number < 0:
+        raise UsageError(f"the factor of {name} is {value}; expected a number of at least 0")
+    return number
+
+
+def ledger_json(ledger: Ledger) -> dict[str, Any]:
+    """Return plain values; money is a decimal string, so that no cent is lost to a float."""
+    period = ledger.period
+    return {
+        "usd": _text(ledger.usd),
+        "n_requests": ledger.n_requests,
+        "period": {
+            "first": None if period.first is None else period.first.isoformat(),
+            "last": None if period.last is None else period.last.isoformat(),
+            "n_days": _number(period.n_days),
+            "n_hours_covered": period.n_hours_covered,
+            "n_without_time": period.n_without_time,
+            "requests_per_day": _number(period.requests_per_day),
+            "assumption": period.assumption,
+            "override": period.override,
+        },
+        "usd_per_request": _text(ledger.per_request()),
+        "usd_per_month": _text(ledger.per_month()),
+        "usd_per_year": _text(ledger.per_year()),
+        "by_model": [
+            {
+                "provider": use.provider,
+                "model": use.model,
+                "logged_as": use.logged_as,
+                "tariff": use.tariff,
+                "n_requests": use.n_requests,
+                "amounts": _amounts(use.amounts),
+                "usd": _text(use.usd),
+                "dimensions": [_dimension(entry) for entry in use.dimensions],
+                "basis": str(use.basis),
+            }
+            for use in ledger.by_model
+        ],
+        "by_day": [
+            {
+                "day": None if use.day is None else use.day.isoformat(),
+                "n_requests": use.n_requests,
+                "input_tokens": use.input_tokens,
+                "output_tokens": use.output_tokens,
+                "usd": _text(use.usd),
+            }
+            for use in ledger.by_day
+        ],
+        "by_domain": [
+            {
+                "domain": use.domain,
+                "n_requests": use.n_requests,
+                "input_tokens": use.input_tokens,
+                "output_tokens": use.output_tokens,
+                "usd": _text(use.usd),
+            }
+            for use in ledger.by_domain
+        ],
+        "dimensions": [_dimension(entry) for entry in ledger.dimensions],
+        "amounts": _amounts(ledger.amounts),
+        "joined": dict(ledger.joined),
+        "not_priced": [
+            {
+                "model": entry.model,
+                "provider": entry.provider,
+                "kind": entry.kind,
+                "why": entry.why,
+                "nearest": list(entry.nearest),
+                "n_requests": entry.n_requests,
+                "n_tokens": entry.n_tokens,
+                "share_of_tokens": entry.share_of_tokens,
+            }
+            for entry in ledger.not_priced
+        ],
+        "n_half_known": ledger.n_half_known,
+        "n_from_gateway_cache": ledger.n_from_gateway_cache,
+        "stated": [
+            {
+                "provider": entry.provider,
+                "model": entry.model,
+                "logged_as": entry.logged_as,
+                "payer": entry.payer,
+                "n_requests": entry.n_requests,
+                "stated_usd": _text(entry.stated_usd),
+                "usd": _text(entry.usd),
+                "difference_usd": _text(entry.difference_usd),
+                "gateway_usd": _text(entry.gateway_usd),
+                "differs": entry.differs,
+            }
+            for entry in ledger.stated
+        ],
+        "issues": [{"kind": i.kind, "n": i.n, "text": i.text} for i in ledger.issues],
+        "price_source": ledger.price_source,
+        "price_date": None if ledger.price_date is None else ledger.price_date.isoformat(),
+    }
+
+
+def _dimension(use: DimensionUse) -> dict[str, Any]:
+    return {
+        "name": use.name,
+        "amount": _number(use.amount),
+        "unit": use.unit,
+        "usd": _text(use.usd),
+        "usd_per_unit": _text(use.usd_per_unit),
+        "basis": str(use.basis),
+    }
+
+
+def _amounts(amounts: Mapping[str, int]) -> dict[str, Any]:
+    return {name: n if SCALE[name] == 1 else n / SCALE[name] for name, n in amounts.items()}
+
+
+def _text(value: Decimal | None) -> str | None:
+    return None if value is None else format(value, "f")
+
+
+def _number(value: Decimal | None) -> int | float | None:
+    if value is None:
+        return None
+    return int(value) if value == value.to_integral_value() else float(value)

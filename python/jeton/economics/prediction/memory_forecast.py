@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jeton.economics.serving.group_bytes import request_group_bytes
 from jeton.economics.serving.latency import decode_seconds
+from jeton.economics.serving.memory import request_group_bytes
 from jeton.economics.serving.memory_budget import check_served, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, changed_plan
 from jeton.errors import UsageError

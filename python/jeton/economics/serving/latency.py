@@ -13,7 +13,7 @@ from typing import Unpack
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.compute import decode_flops_per_token, prefill_flops
-from jeton.economics.serving.group_bytes import read_group_bytes
+from jeton.economics.serving.memory import read_group_bytes
 from jeton.economics.serving.memory_budget import MemoryBudget, memory_budget
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.errors import UsageError

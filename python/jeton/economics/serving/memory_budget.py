@@ -14,7 +14,7 @@ from functools import lru_cache
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.engine_rules import GpuMemory
-from jeton.economics.serving.group_bytes import kv_copies
+from jeton.economics.serving.memory import kv_copies
 from jeton.economics.serving.memory_plan import MemoryPlan
 from jeton.economics.serving.weights import WeightBytes
 from jeton.errors import UsageError

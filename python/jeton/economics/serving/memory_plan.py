@@ -13,7 +13,12 @@ from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.catalog.weight_formats import WeightFormat, uniform_weights, weight_format
 from jeton.economics.serving.engine_rules import EngineRules, engine_rules
-from jeton.economics.serving.memory import Bytes, WeightBytes, kv_element_bytes, weight_bytes
+from jeton.economics.serving.memory import (
+    Bytes,
+    WeightBytes,
+    kv_element_bytes,
+    weight_bytes,
+)
 from jeton.errors import UsageError
 
 PAGE_TOKENS = 16

@@ -15,10 +15,8 @@ from typing import Unpack
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.money import DAYS_PER_YEAR, MONTHS_PER_YEAR, SECONDS_PER_HOUR, TOKENS_PER_MTOK
-from jeton.economics.serving.capacity import Capacity, workload_capacity
-from jeton.economics.serving.compute import decode_flops_per_token
-from jeton.economics.serving.energy import gpu_energy
-from jeton.economics.serving.group_bytes import read_group_bytes
+from jeton.economics.serving.capacity import Capacity, RequestLengths, workload_capacity
+from jeton.economics.serving.compute import decode_flops_per_token, gpu_energy
 from jeton.economics.serving.latency import (
     BATCHED_PROMPT_TOKENS,
     DECODE_BANDWIDTH_SHARE,
@@ -27,8 +25,8 @@ from jeton.economics.serving.latency import (
     read_weight_bytes,
     roofline_seconds,
 )
+from jeton.economics.serving.memory import read_group_bytes
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
-from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.errors import UsageError
 from jeton.findings import Basis, Figure
 
@@ -335,7 +333,7 @@ def own_gpu_figures(
 
     The month is for whole groups of GPUs, as many as the busiest hour needs.
 
-    Source: `jeton.economics.serving.own_gpu`, `jeton.economics.serving.energy`.
+    Source: `jeton.economics.serving.own_gpu`, `jeton.economics.serving.compute`.
     """
     figures: dict[str, Figure | None] = dict.fromkeys(OWN_GPU_FIGURE_NAMES)
     try:

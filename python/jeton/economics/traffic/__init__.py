@@ -7,17 +7,11 @@ how it was checked.
 
 from __future__ import annotations
 
-from jeton.economics.admission.policies import POLICIES, Policy, PolicyName
-from jeton.economics.traffic.claims import (
-    AllocationClaim,
-    PaddingClaim,
-    allocation_claim,
-    padding_claim,
-)
-from jeton.economics.traffic.compare import compare_traffic
-from jeton.economics.traffic.prediction import PredictionError
-from jeton.economics.traffic.prefixes import check_prefixes
+from jeton.economics.admission import POLICIES, Policy, PolicyName
+from jeton.economics.traffic.compare import DomainShare, TokenizerRatio, compare_traffic
+from jeton.economics.traffic.engine import check_prefixes
 from jeton.economics.traffic.result import (
+    PredictionError,
     ServerCapacity,
     Spread,
     TraceSummary,
@@ -25,16 +19,13 @@ from jeton.economics.traffic.result import (
     TrafficRun,
     TrafficSeries,
 )
-from jeton.economics.traffic.scaling import DomainShare, TokenizerRatio
 from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.simulate import Server, simulate_traffic
 
 __all__ = [
     "POLICIES",
-    "AllocationClaim",
     "DomainShare",
     "EngineSettings",
-    "PaddingClaim",
     "Policy",
     "PolicyName",
     "PredictionError",
@@ -46,9 +37,7 @@ __all__ = [
     "TrafficReport",
     "TrafficRun",
     "TrafficSeries",
-    "allocation_claim",
     "check_prefixes",
     "compare_traffic",
-    "padding_claim",
     "simulate_traffic",
 ]

@@ -1,25 +1,23 @@
-"""A trace under every policy and every tokenizer: the comparison that an audit shows."""
+"""A trace under every policy and every tokenizer, and whether a server keeps up with it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jeton.economics.admission.policies import POLICIES, Policy
-from jeton.economics.traffic.capacity import capacity_of
-from jeton.economics.traffic.result import TraceSummary, TrafficReport
-from jeton.economics.traffic.scaling import (
-    DomainShare,
-    TokenizerRatio,
-    with_domains,
-    with_tokenizer,
-)
+from jeton.economics.admission import POLICIES, Policy
+from jeton.economics.traffic.result import ServerCapacity, TraceSummary, TrafficReport, TrafficRun
 from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.simulate import Server, simulate_traffic, spread
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from jeton.corpus.traces import Trace
+    from jeton.economics.traffic.simulate import Server
 
 
 def compare_traffic(
@@ -139,3 +137,176 @@ def _scaling(ratios: Sequence[TokenizerRatio], shares: Sequence[DomainShare]) ->
     if len(shares) < 2:
         return base
     return f"{base}, for each request in one of {len(shares)} domains, drawn by their documents"
+
+
+MAX_LATENESS = 0.1
+"""Part of the traffic's duration that the work may go on after the last request. Our choice: the
+answers to the last requests take their time even on an idle server."""
+
+MAX_WAIT = 0.02
+"""Median wait over the traffic's duration from which a queue grows. Our choice: where requests come
+faster than they are served, the wait grows with time, and its median is half of the lateness."""
+
+MIN_WAIT_SECONDS = 1.0
+"""A shorter median wait is no queue, however short the traffic."""
+
+MAX_REPLAYS = 8
+"""Replays that look for the number of servers."""
+
+
+def keeps_up(run: TrafficRun, *, duration_seconds: float) -> bool:
+    """Say whether a run served its requests as fast as they came."""
+    if not run.n_answered:
+        return False
+    late = run.end_seconds > (1 + MAX_LATENESS) * duration_seconds
+    queued = run.wait_seconds.p50 > max(MIN_WAIT_SECONDS, MAX_WAIT * duration_seconds)
+    return not (late and queued)
+
+
+def capacity_of(
+    trace: Trace,
+    server: Server,
+    run: TrafficRun,
+    *,
+    policy: Policy,
+    settings: EngineSettings,
+) -> ServerCapacity:
+    """Find how many servers keep up with a trace, by replaying the part that each would get.
+
+    Formula: the n-th request goes to server ``n mod N``; N is the least number from about
+    ``end / duration`` on with which the replay keeps up.
+
+    Args:
+        trace: The trace as it was replayed.
+        server: One server.
+        run: The replay on it.
+        policy: The policy of that replay.
+        settings: The engine's settings.
+    """
+    duration = trace.duration_seconds
+    served = min(1.0, duration / run.end_seconds) if run.end_seconds > 0 else 1.0
+    if not run.n_answered or keeps_up(run, duration_seconds=duration):
+        n_groups = 1 if run.n_answered else None
+        share = 1.0 if run.n_answered else 0.0
+        return ServerCapacity(bool(n_groups), share, n_groups, run.policy, run.tokenizer)
+    return ServerCapacity(
+        keeps_up=False,
+        served_share=served,
+        n_groups=_groups_that_keep_up(trace, server, run, policy=policy, settings=settings),
+        policy=run.policy,
+        tokenizer=run.tokenizer,
+    )
+
+
+def _groups_that_keep_up(
+    trace: Trace, server: Server, run: TrafficRun, *, policy: Policy, settings: EngineSettings
+) -> int | None:
+    import numpy as np
+
+    from jeton.economics.traffic.simulate import simulate_traffic
+
+    duration = trace.duration_seconds
+    if duration <= 0:
+        return None
+    needed = max(2, math.floor(run.end_seconds / duration))
+    for _ in range(MAX_REPLAYS):
+        if needed > len(trace):
+            return None
+        part = simulate_traffic(
+            trace.rows(np.arange(0, len(trace), needed)),
+            server,
+            policy=replace(policy, reserved_tokens=run.reserved_tokens or policy.reserved_tokens),
+            settings=settings,
+        )
+        if keeps_up(part, duration_seconds=duration):
+            return needed
+        needed += max(1, math.ceil(needed * (part.end_seconds / duration - 1) / 2))
+    return None
+
+
+_MAX_RATIO = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerRatio:
+    """How many tokens a tokenizer needs for the text of one token of the tokenizer in use.
+
+    Attributes:
+        tokenizer: Its name.
+        ratio: Over the whole text; 1 for the tokenizer in use.
+        by_domain: Over the text of a domain, by its name.
+        vocab_size: Its vocabulary; None: the model's own.
+    """
+
+    tokenizer: str
+    ratio: float = 1.0
+    by_domain: Mapping[str, float] = field(default_factory=dict)
+    vocab_size: int | None = None
+
+    def __post_init__(self) -> None:
+        for ratio in (self.ratio, *self.by_domain.values()):
+            if not 0 < ratio <= _MAX_RATIO:
+                raise UsageError(
+                    f"{self.tokenizer} is said to need {ratio} tokens for one; expected a number "
+                    "above 0"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class DomainShare:
+    """A domain of the measured texts, and how many documents it has."""
+
+    name: str
+    n_documents: int
+
+
+def with_domains(trace: Trace, domains: tuple[DomainShare, ...], *, seed: int = 0) -> Trace:
+    """Return the trace with a domain for each request that has none of these.
+
+    Domains are drawn by their documents, once for all tokenizers, so that they are compared on the
+    same requests. A trace that names domains keeps those that the texts have.
+    """
+    import numpy as np
+
+    total = sum(domain.n_documents for domain in domains)
+    if not total:
+        return trace
+    names = tuple(domain.name for domain in domains)
+    places = {name: place for place, name in enumerate(names)}
+    known = np.array([places.get(name, -1) for name in trace.domains] + [-1], dtype=np.int32)
+    chosen = known[trace.domain]
+    ends = np.cumsum([domain.n_documents / total for domain in domains])
+    drawn = np.searchsorted(ends, np.random.default_rng(seed).random(len(trace)), side="right")
+    drawn = np.minimum(drawn, len(names) - 1).astype(np.int32)
+    return replace(trace, domain=np.where(chosen >= 0, chosen, drawn), domains=names)
+
+
+def with_tokenizer(trace: Trace, ratio: TokenizerRatio) -> Trace:
+    """Return the trace in another tokenizer's tokens, prompts and outputs alike.
+
+    Formula: ``round(n r)`` with r the ratio of the request's domain, else that of all text; at
+    least 1 where there was a token. Blocks, which domains share, have the ratio of all text.
+    """
+    import numpy as np
+
+    by_number = np.array(
+        [ratio.by_domain.get(name, ratio.ratio) for name in trace.domains] + [ratio.ratio]
+    )
+    factor = by_number[trace.domain]
+    if (factor == 1.0).all():
+        return trace
+
+    def scaled(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        tokens: NDArray[np.int64] = np.rint(lengths * factor).astype(np.int64)
+        least: NDArray[np.int64] = np.maximum(tokens, np.minimum(lengths, 1))
+        return least
+
+    block_tokens = trace.block_tokens
+    if block_tokens:
+        block_tokens = max(1, round(block_tokens * ratio.ratio))
+    return replace(
+        trace,
+        prompt_tokens=scaled(trace.prompt_tokens),
+        output_tokens=scaled(trace.output_tokens),
+        block_tokens=block_tokens,
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.admission.policies import Policy
+from jeton.economics.admission import Policy
 from jeton.economics.money import SECONDS_PER_HOUR, TOKENS_PER_MTOK
 from jeton.economics.serving.latency import DECODE_BANDWIDTH_SHARE, PREFILL_FLOPS_SHARE
 from jeton.economics.serving.memory_budget import (
@@ -18,12 +18,15 @@ from jeton.economics.serving.memory_budget import (
     memory_budget,
 )
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
-from jeton.economics.traffic.engine import run_engine
-from jeton.economics.traffic.outcome import TOO_LARGE, TOO_LONG, Outcome
-from jeton.economics.traffic.pool import PageBytes
-from jeton.economics.traffic.prediction import prediction_error
-from jeton.economics.traffic.prefixes import PromptBlocks
-from jeton.economics.traffic.result import Spread, TrafficRun, TrafficSeries
+from jeton.economics.traffic.engine import (
+    TOO_LARGE,
+    TOO_LONG,
+    Outcome,
+    PageBytes,
+    PromptBlocks,
+    run_engine,
+)
+from jeton.economics.traffic.result import Spread, TrafficRun, TrafficSeries, prediction_error
 from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.step_times import StepTimes
 from jeton.errors import UsageError

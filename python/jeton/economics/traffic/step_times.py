@@ -16,12 +16,12 @@ from typing import NamedTuple, Unpack
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.compute import attended_pairs, forward_flops_per_token, prefill_flops
-from jeton.economics.serving.group_bytes import token_holds, token_reads
 from jeton.economics.serving.latency import (
     DECODE_BANDWIDTH_SHARE,
     PREFILL_FLOPS_SHARE,
     read_weight_bytes,
 )
+from jeton.economics.serving.memory import token_holds, token_reads
 from jeton.economics.serving.memory_plan import MemoryPlan, PlanChanges, changed_plan
 from jeton.errors import UsageError
 

@@ -6,11 +6,9 @@ of one bin. ``save_pack`` keeps the decision alone; ``write_packed_parquet`` kee
 
 from __future__ import annotations
 
-from jeton.planning.packing.edges import best_bucket_edges
-from jeton.planning.packing.files import load_pack, save_pack
+from jeton.planning.packing.files import load_pack, save_pack, write_packed_parquet
 from jeton.planning.packing.lengths import read_lengths
-from jeton.planning.packing.packed_parquet import write_packed_parquet
-from jeton.planning.packing.packing import pack
+from jeton.planning.packing.packing import best_bucket_edges, pack
 from jeton.planning.packing.result import Pack, PackReport, RankSpread
 from jeton.planning.packing.rows import PackedRow, PaddedBatch, packed_row, padded_batch
 from jeton.planning.packing.token_source import TokenSource, open_tokens

@@ -1,4 +1,4 @@
-"""Packing documents by their lengths."""
+"""Packing documents by their lengths; widths of rows, and a report of the bins."""
 
 from __future__ import annotations
 
@@ -8,14 +8,69 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jeton._core import pack_best_fit, pack_buckets, pack_first_fit, pack_sorted_batches
+from jeton._core import (
+    bucket_edges,
+    pack_best_fit,
+    pack_buckets,
+    pack_first_fit,
+    pack_sorted_batches,
+)
 from jeton._nearest import nearest
 from jeton.errors import UsageError
-from jeton.planning.packing.checking import MAX_CAPACITY, checked_lengths, whole_number
-from jeton.planning.packing.edges import best_bucket_edges
-from jeton.planning.packing.reporting import make_report
-from jeton.planning.packing.result import BATCH_METHODS, METHODS, Method, Pack
-from jeton.planning.packing.segments import OVERFLOWS, Overflow, Segments, cut
+from jeton.planning.packing.lengths import MAX_CAPACITY, checked_lengths, whole_number
+from jeton.planning.packing.result import (
+    BATCH_METHODS,
+    METHODS,
+    OVERFLOWS,
+    Method,
+    Overflow,
+    Pack,
+    PackReport,
+    RankSpread,
+    Segments,
+    cut,
+)
+
+
+def best_bucket_edges(
+    lengths: ArrayLike, *, max_buckets: int = 8, multiple: int = 1
+) -> tuple[int, ...]:
+    """Returns the edges with which rows have the least padding: an exact optimum.
+
+    A row is padded to the first edge that is not below its length. Dynamic programming over the
+    histogram of the lengths finds the edges; no other choice of as many has less padding.
+
+    Args:
+        lengths: Tokens of each document.
+        max_buckets: Edges at most. Each is a shape that is compiled or tuned once.
+        multiple: The hardware's tile: every edge is a multiple of it.
+
+    Returns:
+        Edges, ascending; the last holds the longest document. None without documents.
+
+    Raises:
+        UsageError: An argument is out of range.
+
+    Example:
+        >>> best_bucket_edges([3, 5, 6, 60, 64], max_buckets=2, multiple=8)
+        (8, 64)
+    """
+    checked = checked_lengths(lengths)
+    most = whole_number(max_buckets, "max_buckets", least=1)
+    tile = whole_number(multiple, "multiple", least=1, most=MAX_CAPACITY)
+    if not len(checked):
+        return ()
+    # A row has at least one position, since a bucket of width 0 would be no shape.
+    widths, counts = np.unique(-(-np.maximum(checked, 1) // tile) * tile, return_counts=True)
+    if int(widths[-1]) > MAX_CAPACITY:
+        raise UsageError(
+            f"the longest document has {int(checked.max()):,} tokens; expected at most "
+            f"{MAX_CAPACITY:,}"
+        )
+    edges = bucket_edges(
+        widths.astype(np.uint32), counts.astype(np.uint64), most=min(most, len(widths))
+    )
+    return tuple(int(edge) for edge in edges)
 
 
 def pack(
@@ -204,3 +259,80 @@ def _choice(given: Any, names: tuple[Any, ...], what: str) -> Any:
     close = nearest(str(given), names, limit=1)
     hint = f"\nhint: did you mean {close[0]!r}?" if close else ""
     raise UsageError(f"{what} is {given!r}; expected one of {', '.join(names)}{hint}")
+
+
+def make_report(
+    given: NDArray[np.int64],
+    segments: Segments,
+    *,
+    bin_offsets: NDArray[np.int64],
+    packed_lengths: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    is_batches: bool,
+    overflow: Overflow,
+    n_ranks: int,
+    multiple: int,
+) -> PackReport:
+    """Counts what was given, packed, padded, cut and left out."""
+    n_bins = len(widths)
+    n_packed = exact_sum(packed_lengths)
+    rows = np.diff(bin_offsets) if is_batches else np.ones(n_bins, dtype=np.int64)
+    n_positions = exact_sum(rows * widths)
+    n_long = len(segments.long_documents)
+    n_tokens = exact_sum(given)
+    n_dropped_tokens = exact_sum(given[segments.dropped])
+    longest = int(packed_lengths.max()) if len(packed_lengths) else 0
+    padded = -(-longest // multiple) * multiple * len(packed_lengths)
+    return PackReport(
+        n_documents=len(given),
+        n_tokens=n_tokens,
+        n_bins=n_bins,
+        n_segments=len(packed_lengths),
+        n_packed_tokens=n_packed,
+        n_positions=n_positions,
+        n_padding_tokens=n_positions - n_packed,
+        fill=n_packed / n_positions if n_positions else 1.0,
+        padding_share=(n_positions - n_packed) / n_positions if n_positions else 0.0,
+        n_cut_documents=n_long if overflow == "split" else 0,
+        n_truncated_documents=n_long if overflow == "truncate" else 0,
+        n_truncated_tokens=n_tokens - n_packed - n_dropped_tokens,
+        n_dropped_documents=len(segments.dropped),
+        n_dropped_tokens=n_dropped_tokens,
+        n_own_bins=n_long if overflow == "own" else 0,
+        n_positions_padded=padded,
+        saved_share=1 - n_positions / padded if padded else 0.0,
+        ranks=rank_spread(packed_lengths, bin_offsets, n_ranks=n_ranks),
+    )
+
+
+def exact_sum(numbers: NDArray[np.int64]) -> int:
+    """Returns a sum that cannot overflow."""
+    if not len(numbers):
+        return 0
+    if int(numbers.max()) * len(numbers) < 2**63:
+        return int(numbers.sum())
+    return int((numbers >> 32).sum()) * 2**32 + int((numbers & (2**32 - 1)).sum())
+
+
+def rank_spread(
+    packed_lengths: NDArray[np.int64], bin_offsets: NDArray[np.int64], *, n_ranks: int
+) -> RankSpread:
+    """Sums squared lengths by rank; bin ``b`` goes to rank ``b mod n_ranks``."""
+    n_bins = len(bin_offsets) - 1
+    if not n_bins:
+        return RankSpread(n_ranks, 0.0, 0.0, 0.0, 1.0, 0.0)
+    # Squares of long documents pass 64 bits together; 53 bits of precision suffice for a spread.
+    work = np.add.reduceat(np.square(packed_lengths.astype(np.float64)), bin_offsets[:-1])
+    steps = np.zeros((-(-n_bins // n_ranks), n_ranks))
+    steps.reshape(-1)[:n_bins] = work
+    by_rank = steps.sum(axis=0)
+    mean, most = float(by_rank.mean()), float(by_rank.max())
+    waited = n_ranks * float(steps.max(axis=1).sum())
+    return RankSpread(
+        n_ranks=n_ranks,
+        least=float(by_rank.min()),
+        mean=mean,
+        most=most,
+        spread=most / mean if mean else 1.0,
+        waiting_share=1 - float(work.sum()) / waited if waited else 0.0,
+    )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.errors import UsageError
-from jeton.planning.packing.checking import whole_number
+from jeton.planning.packing.lengths import whole_number
 from jeton.planning.packing.result import Bin, Pack
 from jeton.planning.packing.token_columns import IGNORED_LABEL
 from jeton.planning.packing.token_source import TokenSource

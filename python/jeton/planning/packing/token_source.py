@@ -13,11 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.errors import FormatError, UsageError
-from jeton.planning.packing.megatron_index import read_document_index
-from jeton.planning.packing.places import TOKEN_SUFFIXES, local_place
 from jeton.planning.packing.result import Pack
 from jeton.planning.packing.token_columns import TokenPart
-from jeton.planning.packing.token_tables import TABLE_SUFFIXES, table_files, table_parts
+from jeton.planning.packing.token_tables import (
+    TABLE_SUFFIXES,
+    TOKEN_SUFFIXES,
+    local_place,
+    read_document_index,
+    table_files,
+    table_parts,
+)
 
 _ROWS_AT_ONCE = 4096
 

@@ -1,14 +1,23 @@
-"""Tables with lists of ids: Parquet, Arrow and JSON Lines."""
+"""Data sets of ids where they lie: Parquet, Arrow, JSON Lines, and Megatron's index."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from jeton._foreign import json_of
+from jeton.corpus.objects import copy_to, is_address, objects_at
 from jeton.errors import CorpusError, FormatError, MissingExtraError, RecordError
+from jeton.formats.megatron_index import damaged_index, read_megatron_index
 from jeton.planning.packing.token_columns import (
     COLUMNS,
     ID_COLUMN,
@@ -17,6 +26,48 @@ from jeton.planning.packing.token_columns import (
     columns_beside,
     token_part,
 )
+
+LENGTH_SUFFIXES = (".idx", ".parquet", ".pq", ".arrow")
+"""Files of a folder that hold lengths."""
+
+TOKEN_SUFFIXES = (*LENGTH_SUFFIXES, ".bin")
+"""Files of a folder that hold lengths or ids."""
+
+
+@contextmanager
+def local_place(path: str | os.PathLike[str], suffixes: tuple[str, ...]) -> Iterator[Path]:
+    """The path of a file or folder; for an address that of a copy, which is removed at the end.
+
+    Args:
+        path: A path or an address.
+        suffixes: Names of the files of a folder end in one of these.
+
+    Raises:
+        FileNotFoundError: There is nothing at the address.
+        MissingExtraError: An address, and fsspec is not installed.
+        OSError: There is no room for the copy.
+    """
+    address = os.fspath(path)
+    if not is_address(address):
+        yield Path(path)
+        return
+    found = list(objects_at(address))
+    is_folder = any(was_found for *_, was_found in found)
+    if not is_folder:
+        # The two files of Megatron's pair go together.
+        partner = {".idx": ".bin", ".bin": ".idx"}.get(PurePosixPath(address).suffix)
+        if partner in suffixes:
+            found += objects_at(str(address).removesuffix(PurePosixPath(address).suffix) + partner)
+    with tempfile.TemporaryDirectory(prefix="jeton-", ignore_cleanup_errors=True) as folder:
+        copies = []
+        for place, *_ in found:
+            name = PurePosixPath(place).name
+            if is_folder and not name.lower().endswith(suffixes):
+                continue
+            copies.append(Path(folder) / name)
+            copy_to(place, copies[-1])
+        yield Path(folder) if is_folder else copies[0]
+
 
 TABLE_SUFFIXES: Final = (".parquet", ".pq", ".arrow", ".jsonl", ".ndjson")
 
@@ -128,3 +179,70 @@ def _schema(pa: Any, names: list[str], records: list[dict[str, Any]]) -> Any:
 
 def _bad(path: Path, line: int, what: str) -> RecordError:
     return RecordError(f"{path}, line {line} {what}", path=str(path), line=line)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentIndex:
+    """Places of documents.
+
+    Attributes:
+        dtype: Type of the ids in the ``.bin`` file.
+        starts: int64 (n_documents,): place of the first id, counted in ids.
+        lengths: int64 (n_documents,): ids of each document.
+        ends_bytes: int64 (n_documents,): end of each document in bytes.
+    """
+
+    dtype: np.dtype[Any]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    ends_bytes: NDArray[np.int64]
+
+
+def read_document_index(path: Path) -> DocumentIndex:
+    """Reads an index; sequences of one document are counted together.
+
+    Raises:
+        FormatError: The file is damaged, or its numbers are no ids.
+        OSError: It cannot be read.
+    """
+    index = read_megatron_index(path)
+    if index.dtype.kind == "f":
+        raise damaged_index(path, f"its numbers are {index.dtype.name}, which no ids are")
+    # Copies: the file may be replaced while they are used.
+    sizes = index.lengths.astype(np.int64)
+    pointers = index.pointers.astype(np.int64)
+    bounds = index.documents.astype(np.int64)
+    n_sequences = len(sizes)
+    if n_sequences and (sizes.min() < 0 or pointers.min() < 0):
+        raise damaged_index(path, "a length or a place is negative")
+    if (pointers % index.dtype.itemsize).any():
+        raise damaged_index(path, f"a place is no multiple of {index.dtype.itemsize} bytes")
+    if len(bounds) < 2:
+        # Files without documents have one bound, 0, or none.
+        bounds = np.arange(n_sequences + 1)
+    if bounds[0] != 0 or bounds[-1] != n_sequences or (np.diff(bounds) < 0).any():
+        raise damaged_index(
+            path, f"its documents do not cover its {n_sequences:,} sequences from first to last"
+        )
+    return _by_document(path, index.dtype, sizes, pointers, bounds)
+
+
+def _by_document(
+    path: Path,
+    dtype: np.dtype[Any],
+    sizes: NDArray[np.int64],
+    pointers: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+) -> DocumentIndex:
+    ends = pointers + sizes * dtype.itemsize
+    is_first = np.zeros(len(sizes) + 1, dtype=bool)
+    is_first[bounds] = True
+    follows = pointers[1:] == ends[:-1]
+    if not (follows | is_first[1:-1]).all():
+        raise damaged_index(path, "sequences of one document do not lie one after another")
+    totals = np.concatenate([[0], np.cumsum(sizes)])
+    lengths = totals[bounds[1:]] - totals[bounds[:-1]]
+    starts = np.zeros(len(lengths), dtype=np.int64)
+    full = bounds[1:] > bounds[:-1]
+    starts[full] = pointers[bounds[:-1][full]] // dtype.itemsize
+    return DocumentIndex(dtype, starts, lengths, (starts + lengths) * dtype.itemsize)

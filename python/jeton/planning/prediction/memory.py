@@ -21,8 +21,7 @@ from jeton.economics.prediction.memory_forecast import (
 )
 from jeton.economics.serving.memory_budget import check_served
 from jeton.economics.serving.memory_plan import MemoryPlan
-from jeton.economics.traffic.outcome import DONE, TOO_LARGE, TOO_LONG
-from jeton.economics.traffic.refusals import refused_requests
+from jeton.economics.traffic.engine import DONE, TOO_LARGE, TOO_LONG, refused_requests
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,12 +1,16 @@
-"""Conversations that a router remembers: where each was sent, and what a prompt cache holds of it.
+"""State of a router: conversations and their caches, lengths of answers, limits a minute.
 
 Memory is bounded: the conversations that were silent for the longest are forgotten.
+
+Lengths are kept in tokens of the first endpoint, so that what one endpoint answered teaches of all.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from typing import Final, NamedTuple
+
+from jeton.economics.prediction.output_lengths import OutputLengths
 
 MAX_CONVERSATIONS: Final = 50_000
 _MAX_TASKS: Final = 4096
@@ -149,3 +153,130 @@ class TurnStatistics:
 
 NO_TURNS: Final = TurnsToCome(0.0, 0.0)
 """No turn is expected to come."""
+
+
+_MINUTE_S = 60.0
+
+
+class RateLimit:
+    """Room that an endpoint has left.
+
+    A full bucket holds one minute's worth. Constant time; a clock that runs backwards refills
+    nothing.
+
+    Args:
+        requests_per_minute: Requests of a minute; None: no limit.
+        tokens_per_minute: Tokens of a minute; None: no limit.
+    """
+
+    __slots__ = ("_last_s", "_requests", "_requests_left", "_tokens", "_tokens_left")
+
+    def __init__(self, requests_per_minute: int | None, tokens_per_minute: int | None) -> None:
+        self._requests = requests_per_minute
+        self._tokens = tokens_per_minute
+        self._requests_left = float(requests_per_minute or 0)
+        self._tokens_left = float(tokens_per_minute or 0)
+        self._last_s = float("-inf")
+
+    def has_room(self, n_tokens: float, now_s: float) -> bool:
+        """True if a request of so many tokens may be sent now."""
+        self._refill(now_s)
+        if self._requests is not None and self._requests_left < 1:
+            return False
+        return self._tokens is None or self._tokens_left >= min(n_tokens, self._tokens)
+
+    def take(self, n_tokens: float, now_s: float) -> None:
+        """Note that a request was sent."""
+        self._refill(now_s)
+        self._requests_left -= 1
+        self._tokens_left -= n_tokens
+
+    def _refill(self, now_s: float) -> None:
+        passed = now_s - self._last_s
+        if passed <= 0:
+            return
+        self._last_s = now_s
+        if self._requests is not None:
+            self._requests_left = min(
+                self._requests, self._requests_left + passed / _MINUTE_S * self._requests
+            )
+        if self._tokens is not None:
+            self._tokens_left = min(
+                self._tokens, self._tokens_left + passed / _MINUTE_S * self._tokens
+            )
+
+
+_MIN_ANSWERS: Final = 8
+"""Finished requests before the mean of a group is taken; fewer give a coarser group's."""
+
+_HALVE_ANSWERS_AT: Final = 4096
+"""Requests after which a mean's sums are halved, so that it follows the traffic."""
+
+_MAX_GROUPS: Final = 8192
+
+
+class ForeseenOutput(NamedTuple):
+    """Output tokens of a request.
+
+    Attributes:
+        lower: Fewest that the interval holds.
+        expected: Mean.
+        upper: Most that the interval holds; without history the mean.
+        n_history: Finished requests that the interval was made of; 0: an assumption.
+    """
+
+    lower: float
+    expected: float
+    upper: float
+    n_history: int
+
+
+class OutputForesight:
+    """Foresees output lengths by task and prompt length.
+
+    Args:
+        coverage: Share of outputs that the interval is to hold.
+        assumed_tokens: Output tokens before there is any history.
+        lengths: History to begin with; None: none.
+    """
+
+    def __init__(
+        self, *, coverage: float, assumed_tokens: int, lengths: OutputLengths | None = None
+    ) -> None:
+        self._lengths = OutputLengths(coverage=coverage) if lengths is None else lengths
+        self._assumed = float(assumed_tokens)
+        self._sums: dict[tuple[str, int], list[float]] = {}
+
+    def of(self, prompt_tokens: int, task: str) -> ForeseenOutput:
+        """Return the output of a request with such a prompt, in tokens of the first endpoint."""
+        expected = -1.0
+        for key in ((task, prompt_tokens.bit_length()), (task, -1), ("", -2)):
+            sums = self._sums.get(key)
+            if sums is not None and sums[0] >= _MIN_ANSWERS:
+                expected = sums[1] / sums[0]
+                break
+        # The bare numbers: a choice has no time for an object of them.
+        found = self._lengths.history.foresee(prompt_tokens, (task,))
+        if found is None:
+            assumed = self._assumed if expected < 0 else expected
+            return ForeseenOutput(0.0, assumed, assumed, 0)
+        lower, upper, _, n_history, _ = found
+        if expected < 0:
+            expected = (lower + upper) / 2
+        # The mean of a skewed group may lie beyond its interval; the interval stays as it is.
+        return ForeseenOutput(float(lower), expected, float(upper), n_history)
+
+    def learn(self, prompt_tokens: int, output_tokens: float, task: str) -> None:
+        """Take a finished request, in tokens of the first endpoint."""
+        for key in ((task, prompt_tokens.bit_length()), (task, -1), ("", -2)):
+            sums = self._sums.get(key)
+            if sums is None:
+                if len(self._sums) >= _MAX_GROUPS:
+                    del self._sums[next(iter(self._sums))]
+                sums = self._sums[key] = [0.0, 0.0]
+            elif sums[0] >= _HALVE_ANSWERS_AT:
+                sums[0] /= 2
+                sums[1] /= 2
+            sums[0] += 1
+            sums[1] += output_tokens
+        self._lengths.learn(prompt_tokens, round(output_tokens), (task,))

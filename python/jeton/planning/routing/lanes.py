@@ -21,9 +21,9 @@ from jeton.catalog.prices import TARIFFS
 from jeton.economics.ledger.prices import NoPrice, PriceBook
 from jeton.economics.ledger.rates import PriceOf
 from jeton.economics.money import TOKENS_PER_MTOK
+from jeton.economics.serving.capacity import RequestLengths
 from jeton.economics.serving.memory_budget import DoesNotFitError, check_served
 from jeton.economics.serving.own_gpu import OwnGpuCost, own_gpu_cost
-from jeton.economics.serving.request_lengths import RequestLengths
 from jeton.economics.traffic.step_times import StepTimes
 from jeton.errors import UnknownPriceError, UsageError
 from jeton.planning.routing.endpoints import Endpoint

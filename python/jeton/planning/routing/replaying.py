@@ -21,12 +21,16 @@ from jeton.corpus.requests import RequestInputs, RequestStream, open_requests
 from jeton.corpus.requests.columns import STANDARD, Correction, RequestBatch, RequestColumns
 from jeton.economics.ledger import LedgerBuilder
 from jeton.errors import UsageError
-from jeton.planning.routing.failing import FailureReplay
-from jeton.planning.routing.logged_options import LoggedOption, RequestFacts
-from jeton.planning.routing.oracle import Oracle
-from jeton.planning.routing.players import N_BLOCKS, CacheTruth, Play
+from jeton.planning.routing.conversations import RateLimit
+from jeton.planning.routing.players import (
+    N_BLOCKS,
+    CacheTruth,
+    FailureReplay,
+    LoggedOption,
+    Play,
+    RequestFacts,
+)
 from jeton.planning.routing.policy import RoutingPolicy
-from jeton.planning.routing.rate_limits import RateLimit
 from jeton.planning.routing.requests import RoutingRequest
 from jeton.planning.routing.results import RouteReplay
 from jeton.planning.routing.router import Endpoints, Router
@@ -40,7 +44,7 @@ from jeton.planning.routing.served import (
     serve,
     with_read,
 )
-from jeton.planning.routing.summing import replay_of
+from jeton.planning.routing.summing import Oracle, replay_of
 from jeton.progress import OnProgress
 
 _PENDING_ROWS: Final = 20_000

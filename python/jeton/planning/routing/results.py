@@ -1,9 +1,9 @@
-"""Results of a replay: what each way of routing costs, and what it lacks to the best one."""
+"""Results of a replay: the bill of each way of routing, and its distance to the best; as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -159,6 +159,32 @@ class RouteReplay(NotebookResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; money as decimal strings."""
-        from jeton.planning.routing.as_json import replay_json
+        from jeton.planning.routing.results import replay_json
 
         return replay_json(self)
+
+
+def replay_json(found: RouteReplay) -> dict[str, Any]:
+    """Return a replay as plain values; money as decimal strings."""
+    data: dict[str, Any] = {
+        "schema": "jeton.route/1",
+        "jeton_version": found.jeton_version,
+        "n_requests": found.n_requests,
+        "n_conversations": found.n_conversations,
+        "policy": dict(found.policy),
+        "endpoints": [asdict(one) for one in found.endpoints],
+        "as_logged": _plain(asdict(found.as_logged)),
+        "saved_share": found.saved_share,
+        "outcomes": [_plain(asdict(one)) for one in found.outcomes],
+        "left_out": dict(found.left_out),
+        "assumptions": dict(found.assumptions),
+        "issues": [asdict(one) for one in found.issues],
+    }
+    return data
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: f"{value:f}" if isinstance(value, Decimal) else value
+        for name, value in values.items()
+    }

@@ -19,15 +19,16 @@ from jeton.planning.routing.conversations import (
     NO_TURNS,
     Conversation,
     Conversations,
+    ForeseenOutput,
+    OutputForesight,
+    RateLimit,
     TurnStatistics,
     TurnsToCome,
 )
 from jeton.planning.routing.endpoint_files import EndpointFile, read_endpoints
-from jeton.planning.routing.endpoints import Endpoint, EndpointFailures
-from jeton.planning.routing.foreseen import ForeseenOutput, OutputForesight
+from jeton.planning.routing.endpoints import Endpoint, EndpointFailures, endpoint_tokenizers
 from jeton.planning.routing.lanes import Lane, QuickRates, lane_of
-from jeton.planning.routing.policy import RoutingPolicy
-from jeton.planning.routing.rate_limits import RateLimit
+from jeton.planning.routing.policy import RoutingPolicy, Weighed, cheapest, least_sum
 from jeton.planning.routing.requests import (
     NO_ENDPOINT,
     RoutingCandidate,
@@ -35,8 +36,6 @@ from jeton.planning.routing.requests import (
     RoutingExplanation,
     RoutingRequest,
 )
-from jeton.planning.routing.tokenizers import endpoint_tokenizers
-from jeton.planning.routing.weighing import Weighed, cheapest, least_sum
 
 Endpoints: TypeAlias = Sequence[Endpoint] | EndpointFile | str | os.PathLike[str]
 """Endpoints as they may be given."""

@@ -12,8 +12,7 @@ from jeton.planning.serving.admission_results import (
 )
 from jeton.planning.serving.chunks import BucketEdges, ChunkPlan, ChunkSize, plan_chunks
 from jeton.planning.serving.fleet import FleetOption, FleetPlan, plan_fleet
-from jeton.planning.serving.objective import AIMS, Aim, LatencyObjective
-from jeton.planning.serving.seeds import SeedFigure
+from jeton.planning.serving.replays import AIMS, Aim, LatencyObjective, SeedFigure
 
 __all__ = [
     "AIMS",

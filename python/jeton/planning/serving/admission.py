@@ -17,10 +17,15 @@ from jeton.planning.serving.choosing import (
     policy_figures,
 )
 from jeton.planning.serving.engine_settings import advise
-from jeton.planning.serving.objective import LatencyObjective
-from jeton.planning.serving.replays import ReplayFigures, replay_figures
+from jeton.planning.serving.replays import (
+    WINDOW_SECONDS,
+    LatencyObjective,
+    ReplayFigures,
+    check_traffic,
+    drawn_windows,
+    replay_figures,
+)
 from jeton.planning.serving.servers import engine_defaults, server_of
-from jeton.planning.serving.windows import WINDOW_SECONDS, check_traffic, drawn_windows
 from jeton.progress import OnProgress, Progress
 
 if TYPE_CHECKING:

@@ -10,9 +10,7 @@ from typing import Any
 from jeton._core import __version__
 from jeton._shown import NotebookResult
 from jeton.economics.admission import PolicyName, QueueOrder
-from jeton.planning.serving.objective import LatencyObjective
-from jeton.planning.serving.replays import ReplayFigures
-from jeton.planning.serving.seeds import SeedFigure
+from jeton.planning.serving.replays import LatencyObjective, ReplayFigures, SeedFigure
 
 ADMISSION_SCHEMA = "jeton.plan_admission/1"
 

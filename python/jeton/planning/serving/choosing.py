@@ -8,12 +8,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from jeton.planning.serving.admission_results import LoadFigures, PolicyFigures
-from jeton.planning.serving.seeds import SeedFigure, ratio_over_seeds
+from jeton.planning.serving.replays import SeedFigure, ratio_over_seeds
 
 if TYPE_CHECKING:
     from jeton.economics.admission import Policy
-    from jeton.planning.serving.objective import LatencyObjective
-    from jeton.planning.serving.replays import ReplayFigures
+    from jeton.planning.serving.replays import LatencyObjective, ReplayFigures
 
 _LEAST = 1e-12
 """A figure of 0, where its logarithm is taken."""

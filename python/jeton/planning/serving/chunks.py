@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from jeton._core import __version__
 from jeton._shown import NotebookResult
 from jeton.economics.admission import Policy
@@ -14,10 +17,8 @@ from jeton.economics.traffic.simulate import replay, step_times
 from jeton.errors import UsageError
 from jeton.planning.packing import best_bucket_edges
 from jeton.planning.serving.admission import saturation_rate
-from jeton.planning.serving.objective import LatencyObjective
+from jeton.planning.serving.replays import LatencyObjective, check_traffic, drawn_windows
 from jeton.planning.serving.servers import capacity_tokens, engine_defaults, server_of
-from jeton.planning.serving.timed_edges import padded_seconds, timed_edges
-from jeton.planning.serving.windows import check_traffic, drawn_windows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
     from jeton.economics.serving.memory_plan import MemoryPlan
-    from jeton.economics.traffic.outcome import Outcome
+    from jeton.economics.traffic.engine import Outcome
     from jeton.economics.traffic.step_times import StepTimes, StepWork
+
 
 CHUNK_SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384)
 
@@ -428,3 +430,70 @@ def _edges(
         doubling_edges=doubling,
         doubling_added_share=added(doubling),
     )
+
+
+_ROUNDING = 1e-12
+"""Gain below which two sums are equal but for rounding."""
+
+
+def timed_edges(
+    widths: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    seconds: NDArray[np.float64],
+    *,
+    max_edges: int,
+) -> tuple[int, ...]:
+    """Return the edges with which padded work takes the least time: an exact optimum.
+
+    Work of a width is done at the first edge that is not below it. Where a step waits for memory,
+    a wider one takes no longer, and padding is free; so the edges lie where time grows.
+
+    Formula: ``D_k(e) = min over p < e of D_(k-1)(p) + (W(e) - W(p)) t(e)``, W the running sum of
+    the weights, t the seconds at an edge.
+
+    Args:
+        widths: Distinct widths, ascending; each may be an edge, and the last one is.
+        weights: How often each comes.
+        seconds: Time of the work at each width; does not fall.
+        max_edges: Edges at most.
+    """
+    n = len(widths)
+    if not n:
+        return ()
+    sums = np.concatenate(([0.0], np.cumsum(weights)))
+    times = np.maximum.accumulate(seconds)
+    best = sums[1:] * times
+    came_from = [np.full(n, -1, dtype=np.int64)]
+    for _ in range(min(max_edges, n) - 1):
+        # Row e, column p: the last edge before e is p.
+        found = np.full(n, np.inf)
+        places = np.full(n, -1, dtype=np.int64)
+        for edge in range(1, n):
+            costs = best[:edge] + (sums[edge + 1] - sums[1 : edge + 1]) * times[edge]
+            place = int(costs.argmin())
+            found[edge], places[edge] = costs[place], place
+        # One edge more that gains nothing is none: the layer falls back on the one before.
+        places[found >= best * (1 - _ROUNDING)] = -1
+        best = np.where(places >= 0, found, best)
+        came_from.append(places)
+    layer, edge = len(came_from) - 1, n - 1
+    edges = [edge]
+    while layer > 0:
+        place = int(came_from[layer][edge])
+        if place >= 0:
+            edge = place
+            edges.append(edge)
+        layer -= 1
+    return tuple(int(widths[place]) for place in reversed(edges))
+
+
+def padded_seconds(
+    edges: tuple[int, ...],
+    widths: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    seconds_at: dict[int, float],
+) -> float:
+    """Return the time of all work, each width at the first edge that holds it."""
+    at = np.searchsorted(np.array(edges), widths)
+    times = np.array([seconds_at[edge] for edge in edges])
+    return float((times[at] * weights).sum())

@@ -17,8 +17,12 @@ from jeton.economics.admission import Policy
 from jeton.economics.serving.memory_budget import refusal
 from jeton.economics.serving.memory_plan import changed_plan
 from jeton.planning.serving.admission_results import EngineAdvice, PolicyFigures, SettingAdvice
-from jeton.planning.serving.replays import ReplayFigures, replay_figures
-from jeton.planning.serving.seeds import SeedFigure, ratio_over_seeds
+from jeton.planning.serving.replays import (
+    ReplayFigures,
+    SeedFigure,
+    ratio_over_seeds,
+    replay_figures,
+)
 from jeton.planning.serving.servers import capacity_tokens
 from jeton.progress import OnProgress, Progress
 
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from jeton.corpus.traces import Trace
     from jeton.economics.traffic.settings import EngineSettings
     from jeton.economics.traffic.simulate import Server
-    from jeton.planning.serving.objective import LatencyObjective
+    from jeton.planning.serving.replays import LatencyObjective
 
 _STEP_TOKENS = (512, 1024, 2048, 4096, 8192, 16_384)
 _REQUESTS = (16, 32, 64, 128, 256, 512, 1024)

@@ -16,11 +16,8 @@ from jeton.economics.money import SECONDS_PER_HOUR
 from jeton.economics.serving.memory_budget import DoesNotFitError
 from jeton.economics.traffic.simulate import Server, replay
 from jeton.errors import UsageError
-from jeton.planning.serving.objective import LatencyObjective
-from jeton.planning.serving.replays import timely
-from jeton.planning.serving.servers import engine_defaults, server_of
-from jeton.planning.serving.spread import SPREADS, Spread, dealt_out
-from jeton.planning.serving.windows import check_traffic
+from jeton.planning.serving.replays import LatencyObjective, check_traffic, timely
+from jeton.planning.serving.servers import SPREADS, Spread, dealt_out, engine_defaults, server_of
 from jeton.progress import OnProgress, Progress
 
 if TYPE_CHECKING:
@@ -197,7 +194,7 @@ def plan_fleet(
     """Find for each GPU the fewest servers that answer a trace in time, and their bill.
 
     All servers of a fleet are replayed, each with the requests that a balancer deals out to it:
-    every n-th, or those whose prefix it has read (`jeton.planning.serving.spread`). A number is
+    every n-th, or those whose prefix it has read (`jeton.planning.serving.servers`). A number is
     enough if the 99% quantiles over all requests keep the limits.
 
     Args:

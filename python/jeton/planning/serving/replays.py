@@ -1,13 +1,17 @@
-"""Figures of one replay against an objective: answers in time, memory, waits, money."""
+"""Replays of drawn windows of a trace: their figures against an objective, and intervals."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from statistics import NormalDist, fmean, stdev
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from jeton.economics.money import SECONDS_PER_HOUR, TOKENS_PER_MTOK
 from jeton.economics.traffic.simulate import Server, replay
+from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,9 +19,139 @@ if TYPE_CHECKING:
 
     from jeton.corpus.traces import Trace
     from jeton.economics.admission import Policy
-    from jeton.economics.traffic.outcome import MemoryRecord, Outcome
+    from jeton.economics.traffic.engine import MemoryRecord, Outcome
     from jeton.economics.traffic.settings import EngineSettings
-    from jeton.planning.serving.objective import LatencyObjective
+
+
+WINDOW_SECONDS = 60.0
+"""Length of a window: bursts of seconds stay whole, and an hour has 60 of them. A judgement."""
+
+_MIN_WINDOWS = 8
+"""A shorter trace has shorter windows, so that there is something to draw from."""
+
+MIN_REQUESTS = 20
+"""Requests of a trace from which something can be learned about a queue."""
+
+_MAX_DRAWN = 1_000_000
+
+
+def drawn_windows(
+    trace: Trace,
+    *,
+    n_requests: int,
+    seed: int,
+    window_seconds: float | None = None,
+    with_blocks: bool = False,
+) -> Trace:
+    """Return traffic like a trace's: windows of it in a random order, each as often as drawn.
+
+    Within a window, times, lengths and their order are the trace's own. So bursts shorter than a
+    window stay, and what lies further apart becomes independent. Windows without a request are left
+    out: the rate is scaled anyway, and a trace with a long gap has few others.
+
+    Source: moving-block bootstrap, Kuensch, Annals of Statistics 17 (1989),
+    doi:10.1214/aos/1176347265; here with windows that do not overlap.
+
+    Args:
+        trace: The trace.
+        n_requests: Requests at least, of which the first so many are kept.
+        seed: Seed of the draws.
+        window_seconds: Length of a window; None: a minute, or an eighth of a short trace.
+        with_blocks: Keep the blocks that say which prompts begin alike.
+
+    Raises:
+        UsageError: The trace is too short, all its requests came at once, or a number is below 1.
+    """
+    import numpy as np
+
+    check_traffic(trace)
+    if not 1 <= n_requests <= _MAX_DRAWN:
+        raise UsageError(f"n_requests is {n_requests}; expected from 1 to {_MAX_DRAWN:,}")
+    duration = trace.duration_seconds
+    width = window_seconds or min(WINDOW_SECONDS, duration / _MIN_WINDOWS)
+    if not 0 < width <= duration:
+        raise UsageError(
+            f"window_seconds is {width:g}; expected above 0 and at most the trace's {duration:g} s"
+        )
+    n_windows = int(duration / width + 1e-9)
+    number = (trace.arrival_seconds // width).astype(np.int64)
+    filled, first = np.unique(number[number < n_windows], return_index=True)
+    last = np.searchsorted(number, filled, side="right")
+    rng = np.random.default_rng(seed)
+    rows: list[NDArray[np.int64]] = []
+    repeats: list[NDArray[np.int64]] = []
+    n_drawn = np.zeros(len(filled), dtype=np.int64)
+    times: list[NDArray[np.float64]] = []
+    n = place = 0
+    while n < n_requests:
+        drawn = int(rng.integers(len(filled)))
+        chosen = np.arange(first[drawn], last[drawn])
+        rows.append(chosen)
+        repeats.append(np.full(len(chosen), n_drawn[drawn]))
+        n_drawn[drawn] += 1
+        times.append(trace.arrival_seconds[chosen] + (place - int(filled[drawn])) * width)
+        n += len(chosen)
+        place += 1
+    index = np.concatenate(rows)[:n_requests]
+    return trace.rows(
+        index,
+        arrivals=np.concatenate(times)[:n_requests],
+        with_blocks=with_blocks,
+        repeats=np.concatenate(repeats)[:n_requests],
+    )
+
+
+def check_traffic(trace: Trace) -> None:
+    """Refuse a trace that says nothing of a queue.
+
+    Raises:
+        UsageError: It is too short, or all its requests came at once.
+    """
+    if len(trace) < MIN_REQUESTS:
+        raise UsageError(
+            f"{trace.path}: the trace has {len(trace):,} "
+            f"{'request' if len(trace) == 1 else 'requests'}; expected at least {MIN_REQUESTS}, "
+            "or nothing can be said of a queue\nhint: record a longer stretch of traffic"
+        )
+    if trace.duration_seconds <= 0:
+        raise UsageError(
+            f"{trace.path}: all {len(trace):,} requests of the trace have one time; expected times "
+            "that say when each came\nhint: give a rate to draw times with (--rate), and a trace "
+            "without times"
+        )
+
+
+Aim: TypeAlias = Literal["goodput", "ttft", "cost", "utilisation"]
+
+AIMS: tuple[Aim, ...] = ("goodput", "ttft", "cost", "utilisation")
+
+_MAX_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyObjective:
+    """Limits that an answer keeps to be in time, and what is sought.
+
+    Attributes:
+        ttft_seconds: Longest time from arrival to the first token.
+        tpot_seconds: Longest mean time between the tokens of an answer.
+        aim: ``goodput``: most answers in time a second; ``ttft``: shortest time to the first token
+            of 99 in 100; ``cost``: fewest dollars a million tokens of answers in time;
+            ``utilisation``: the fullest cache.
+    """
+
+    ttft_seconds: float = 2.0
+    tpot_seconds: float = 0.1
+    aim: Aim = "goodput"
+
+    def __post_init__(self) -> None:
+        for name in ("ttft_seconds", "tpot_seconds"):
+            value = getattr(self, name)
+            if not 0 < value <= _MAX_SECONDS:
+                raise UsageError(f"{name} is {value}; expected seconds above 0, at most a day")
+        if self.aim not in AIMS:
+            raise UsageError(f"the aim is {self.aim!r}; expected one of {', '.join(AIMS)}")
+
 
 _BINS = 60
 _WARM_UP_BINS = 6
@@ -173,3 +307,69 @@ def _running(outcome: Outcome) -> int:
         return 0
     at = np.arange(1, len(starts) + 1) - np.searchsorted(ends, starts, side="right")
     return int(np.quantile(at, 0.99, method="inverted_cdf"))
+
+
+CONFIDENCE = 0.95
+
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+"""Two-sided 95% quantiles of Student's t from 1 to 10 degrees of freedom (Abramowitz and Stegun,
+table 26.10)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedFigure:
+    """A figure over seeds.
+
+    Attributes:
+        mean: Mean.
+        low: Lower end of the 95% interval of the mean, by Student's t; None with one seed.
+        high: Upper end.
+    """
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def of(cls, values: Sequence[float], *, least: float = 0.0) -> SeedFigure:
+        """Return the figure of some values, one of each seed.
+
+        The lower end is at least ``least``, since rates, shares, times and prices have no less. A
+        value that is not finite, such as a time of which there was none, makes the mean NaN.
+        """
+        mean = fmean(values)
+        if len(values) < 2 or not math.isfinite(mean):
+            return cls(mean)
+        half = _student(len(values) - 1) * stdev(values) / math.sqrt(len(values))
+        return cls(mean, max(least, mean - half), mean + half)
+
+    def to_dict(self) -> dict[str, float | None]:
+        """As JSON has it; what is not finite is null."""
+        return {
+            name: value if value is not None and math.isfinite(value) else None
+            for name, value in (("mean", self.mean), ("low", self.low), ("high", self.high))
+        }
+
+
+def ratio_over_seeds(values: Sequence[float], over: Sequence[float]) -> SeedFigure | None:
+    """Return the ratio of two figures that have the same seeds; None where one has no value.
+
+    Formula: the mean and interval of the logarithms' differences, which are paired by seed.
+    """
+    if not all(value > 0 for value in (*values, *over)):
+        return None
+    logs = [math.log(a / b) for a, b in zip(values, over, strict=True)]
+    found = SeedFigure.of(logs, least=-math.inf)
+    if found.low is None or found.high is None:
+        return SeedFigure(math.exp(found.mean))
+    return SeedFigure(math.exp(found.mean), math.exp(found.low), math.exp(found.high))
+
+
+def _student(freedom: int) -> float:
+    """Two-sided quantile of Student's t (Abramowitz and Stegun, 26.7.5, two terms)."""
+    if freedom <= len(_STUDENT):
+        return _STUDENT[freedom - 1]
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    return z + first / freedom + second / freedom**2

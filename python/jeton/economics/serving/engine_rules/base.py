@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.layers import FullAttention, Mixture
 from jeton.catalog.model_facts import ModelFacts
-from jeton.economics.serving.group_bytes import kv_copies, request_group_bytes
-from jeton.economics.serving.memory import kv_bytes_per_token, state_bytes
+from jeton.economics.serving.memory import (
+    kv_bytes_per_token,
+    kv_copies,
+    request_group_bytes,
+    state_bytes,
+)
 from jeton.economics.serving.weights import WeightBytes
 
 if TYPE_CHECKING:

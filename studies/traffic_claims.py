@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jeton.economics.admission.policies import POLICIES, Policy, PolicyName
+from jeton.economics.admission import POLICIES, Policy, PolicyName
 from jeton.economics.traffic.settings import EngineSettings
 from jeton.economics.traffic.simulate import Server, simulate_traffic
 from jeton.errors import UsageError
