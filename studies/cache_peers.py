@@ -44,11 +44,12 @@ WITHIN = 0.15
 TOKENAUDIT = {
     "01": "prefix_drift", "02": "tool_schema_churn", "03": "tool_schema_churn",
     "04": "model_switch", "05": "sub_minimum", "05b": "sub_minimum", "06": "ttl_expiry",
+    "01b": "prefix_drift", "01c": "prefix_drift", "06b": "ttl_expiry", "06c": "ttl_expiry",
     "09": "context_bloat", "11": "retry_storm", "15": "lookback_overflow", "20": "prefix_drift",
 }  # fmt: skip
 CACHEECONOMICS = {
     "01": "VOL-1", "02": "VOL-1", "03": "VOL-1", "04": "SPL-1", "05": "MIN-1", "05b": "MIN-1",
-    "06": "TTL-1", "07": "TTL-2", "08": "EFF-1", "13": "FAN-1", "16": "VOL-1",
+    "01b": "VOL-1", "01c": "VOL-1", "06": "TTL-1", "06b": "TTL-1", "06c": "TTL-1", "07": "TTL-2", "08": "EFF-1", "13": "FAN-1", "16": "VOL-1",
 }  # fmt: skip
 
 

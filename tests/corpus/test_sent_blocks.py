@@ -69,8 +69,11 @@ def test_a_mark_is_no_part_of_the_hash_and_long_texts_come_in_pieces() -> None:
     both = SentBlocks.of([packed(SentChat([m]), "", "") for m in (plain, marked)])
     first, second = (both.of_request(i) for i in range(2))
     assert np.array_equal(first[N_FACTS::2], second[N_FACTS::2])
-    assert [goes_on for *_, goes_on in blocks_of(SentChat([plain]))] == [False, True, True, True]
-    assert [mark for *_, mark, _ in blocks_of(SentChat([marked]))] == [0, 0, 0, 1]
+    goes_on = [goes_on for *_, goes_on in blocks_of(SentChat([plain]))]
+    assert goes_on == [False] + [True] * (len(goes_on) - 1)
+    assert 1 < len(goes_on) <= 3 * PIECE_CHARS / 256 + 1
+    marks = [mark for *_, mark, _ in blocks_of(SentChat([marked]))]
+    assert marks == [0] * (len(goes_on) - 1) + [1]
 
 
 def test_rows_are_taken_and_put_together() -> None:
@@ -108,3 +111,29 @@ def test_any_value_is_packed(
     data = packed(SentChat(messages, system, tools, request), "agent", "unknown")
     assert len(data) % 8 == 0
     assert len(data) >= 8 * N_FACTS
+
+
+@given(st.text(max_size=300), st.integers(0, 1000))
+def test_texts_that_share_a_passage_share_its_pieces(front: str, seed: int) -> None:
+    words = [f"word{n}" for n in range(900)]
+    passage = " ".join(random.Random(seed).choices(words, k=3000))
+    alone, behind = (
+        SentBlocks.of([packed(SentChat([text]), "", "")]).of_request(0)
+        for text in (passage, front + passage)
+    )
+    shared = set(alone[N_FACTS::2].tolist()) & set(behind[N_FACTS::2].tolist())
+    assert len(shared) >= 0.5 * len(alone[N_FACTS::2])
+    n_bytes = sum(word & 0xFFFFFFFF for word in behind[N_FACTS + 1 :: 2].tolist())
+    assert n_bytes == len((front + passage).encode("utf-8", errors="surrogatepass"))
+
+
+def test_a_cache_point_marks_the_block_before_it() -> None:
+    point = {"cachePoint": {"type": "default"}}
+    chat = SentChat(
+        messages=[{"role": "user", "content": [{"text": "a"}, point, {"text": "b"}]}],
+        system=[{"text": "Be brief."}, {"cachePoint": {"type": "default", "ttl": "1h"}}],
+        tools=[{"toolSpec": {"name": "f"}}, point],
+    )
+    found = blocks_of(chat)
+    assert [path for path, *_ in found] == ["tools[0]", "system[0]", "messages[0]", "messages[0]"]
+    assert [mark for *_, mark, _ in found] == [1, 2, 1, 0]

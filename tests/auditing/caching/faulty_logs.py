@@ -136,6 +136,85 @@ def clock(rng: random.Random) -> Faulty:
     return Faulty(sent, mended, "changed", "cache-changed")
 
 
+def clock_behind(rng: random.Random, *, apart: bool) -> Faulty:
+    """A clock at the end of a long prompt, in its block or in one of its own with the mark."""
+    mended = singles(rng, system=5000, tools=0)
+    sent = copy.deepcopy(mended)
+    for one, good in zip(sent, mended, strict=True):
+        own = f"Current time: {iso(one.time)}"
+        good.body["messages"][0]["content"].append({"type": "text", "text": own})
+        if apart:
+            del one.body["system"][0]["cache_control"]
+            one.body["system"].append({"type": "text", "text": own, **copy.deepcopy(MARK)})
+        else:
+            one.body["system"][0]["text"] += own
+    return Faulty(sent, mended, "changed", "cache-changed")
+
+
+def tenants(rng: random.Random) -> Faulty:
+    """Prompts of several tenants in turn: each is another text, none is changed."""
+    prompts = [text(rng, 3000) for _ in range(6)]
+    sent = singles(rng, n=60, gap=20.0, tools=0)
+    for i, one in enumerate(sent):
+        one.body["system"][0]["text"] = prompts[i % 6]
+    return Faulty(sent, sent)
+
+
+def bursts(rng: random.Random) -> Faulty:
+    """A document for each burst, never seen again: an hour of life would be paid in vain."""
+    sent = singles(rng, n=30, tools=0)
+    for i, one in enumerate(sent):
+        if i % 6 == 0:
+            document = text(rng, 2500)
+        one.time = START + (i // 6) * 950.0 + (i % 6) * 20.0
+        one.body["system"][0]["text"] = document
+    return Faulty(sent, sent)
+
+
+def days_apart(rng: random.Random) -> Faulty:
+    """Sessions eleven hours apart, which no life of a mark spans."""
+    sent = agent(rng, sessions=3, turns=8)
+    for one in sent:
+        one.time += int(one.session[-1]) * 39_600.0
+    sent.sort(key=lambda one: one.time)
+    return Faulty(sent, sent)
+
+
+def paused(rng: random.Random) -> Faulty:
+    """Turns eight minutes apart: the moving mark ends before the system prompt's hour."""
+    mended = agent(rng, turns=7, gap=480.0)
+    sent = copy.deepcopy(mended)
+    for one, good in zip(sent, mended, strict=True):
+        for body in (one.body, good.body):
+            body["system"][0].update(copy.deepcopy(HOUR))
+        good.body["messages"][-1]["content"][-1].update(copy.deepcopy(HOUR))
+    return Faulty(sent, mended, "expired", "cache-expired")
+
+
+def rare_without_mark(rng: random.Random) -> Faulty:
+    """No mark, and requests eight minutes apart: both have to be mended."""
+    sent = singles(rng, gap=480.0, mark={})
+    mended = copy.deepcopy(sent)
+    for one in mended:
+        one.body["system"][0].update(copy.deepcopy(HOUR))
+    return Faulty(sent, mended, "no-mark", "cache-no-mark")
+
+
+def asked_again(rng: random.Random) -> Faulty:
+    """Three questions about each document, with the mark on the question."""
+    sent = singles(rng, n=30, tools=0, system=10, mark={})
+    for i, one in enumerate(sent):
+        if i % 3 == 0:
+            document = text(rng, 3000)
+        content = one.body["messages"][0]["content"]
+        content.insert(0, {"type": "text", "text": document})
+    mended = copy.deepcopy(sent)
+    for one, good in zip(sent, mended, strict=True):
+        one.body["messages"][0]["content"][-1].update(copy.deepcopy(MARK))
+        good.body["messages"][0]["content"][0].update(copy.deepcopy(MARK))
+    return Faulty(sent, mended, "mark-late", "cache-mark-late")
+
+
 def tool_order(rng: random.Random) -> Faulty:
     mended = singles(rng, tools=16)
     sent = copy.deepcopy(mended)
@@ -316,21 +395,35 @@ def batchable(rng: random.Random) -> Faulty:
 
 FAULTS = {
     "01 clock in system": clock,
+    "01b clock at the end of a prompt": lambda rng: clock_behind(rng, apart=False),
+    "01c clock in a block of its own": lambda rng: clock_behind(rng, apart=True),
     "02 order of tools": tool_order,
     "03 schema of a tool": tool_schema,
     "04 model switched": model_switch,
     "05 below minimum": lambda rng: below(rng, "claude-sonnet-4-5", 800, 1024),
     "05b below minimum of haiku": lambda rng: below(rng, "claude-haiku-4-5", 3200, 4096),
     "06 expired": expired,
+    "06b paused under an hour's prompt": paused,
+    "06c rare and without a mark": rare_without_mark,
     "07 hour unearned": hour,
     "08 unique documents": unique_documents,
     "09 agent without marks": no_mark,
     "13 concurrent": concurrent,
     "14 mark late": mark_late,
+    "14b mark behind each question": asked_again,
     "15 look-back": look_back,
     "16 thinking removed": thinking_removed,
 }
 """Faults of caches."""
+
+HEALTHY = {
+    "control": control,
+    "agent": healthy_agent,
+    "tenants": tenants,
+    "bursts": bursts,
+    "days apart": days_apart,
+}
+"""Workloads that no edit makes cheaper."""
 
 AGENT_FAULTS = {
     "10 large result": large_result,

@@ -26,13 +26,13 @@ from tests.auditing.caching.cache_simulator import (
 from tests.auditing.caching.faulty_logs import (
     AGENT_FAULTS,
     FAULTS,
+    HEALTHY,
     MARK,
     WHOLE_AUDIT_FAULTS,
     agent,
     clock,
     control,
     expired,
-    healthy_agent,
     model_switch,
     no_mark,
     singles,
@@ -43,7 +43,7 @@ from tests.auditing.tiny import train_tiny
 
 TINY = train_tiny(vocab_size=400)
 
-PARTLY_LOGGED = ("07 hour unearned",)
+PARTLY_LOGGED = ("06b paused under an hour's prompt", "07 hour unearned")
 """Spans state no lifetime."""
 
 
@@ -159,10 +159,10 @@ def test_waste_of_agents_of_twenty_seeds(name: str, shape: str) -> None:
         check_agent(name, shape, seed)
 
 
-@pytest.mark.parametrize("make", [control, healthy_agent])
+@pytest.mark.parametrize("name", HEALTHY)
 @pytest.mark.parametrize("as_", [as_anthropic, as_otlp])
-def test_a_healthy_log_has_no_fault(make: Any, as_: Any) -> None:
-    faulty = make(random.Random(3))
+def test_a_healthy_log_has_no_fault(name: str, as_: Any) -> None:
+    faulty = HEALTHY[name](random.Random(3))
     report = report_of(as_(faulty.sent))
     assert sum(float(g.usd) for g in report.faults) <= 0.02 * faulty.usd()
     assert report.predicted_error["mean_share_of_input"] < 0.01

@@ -42,13 +42,14 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One fault, mended."""
+    """One fault, mended; ``behind``: the fault that hides it."""
 
     fault: Judged
     usd: Decimal
     remedy: str
     places: tuple[int, ...]
     state: _State
+    behind: CacheVerdict | None = None
 
 
 def examined(
@@ -160,7 +161,7 @@ def _mended(
     """Return the faults mended one after another, the one that saves most first.
 
     Where a fault hides another one, neither saves anything alone: they are mended together and
-    share what both save.
+    share what both save, less what the first edit costs.
     """
     steps: list[_Step] = []
     waiting: list[_Step] = []
@@ -174,17 +175,18 @@ def _mended(
         if not tried:
             break
         best = max(tried, key=lambda step: step.usd)
-        if best.usd <= bill * MIN_SHARE:
+        net = best.usd + sum(step.usd for step in waiting)
+        if net <= bill * MIN_SHARE:
             # The largest fault may hide another: go on behind it.
-            best = replace(tried[0], usd=Decimal(0))
+            best = tried[0]
             if len(waiting) >= 2:
                 break
             waiting.append(best)
         else:
-            share = best.usd / (len(waiting) + 1)
-            for hidden in waiting:
-                steps.append(replace(hidden, usd=share))
-            steps.append(replace(best, usd=share))
+            share = net / (len(waiting) + 1)
+            for step in (*waiting, best):
+                first = waiting[0].fault.verdict if waiting and step is not waiting[0] else None
+                steps.append(replace(step, usd=share, behind=first))
             waiting = []
         done.add(_slot(best.fault))
         # The provider's reason was that of the request as it was.
@@ -211,7 +213,7 @@ def _tries(
         fault = found[own[0]]  # the first block that changed is the one to look at
     is_routed = fault.verdict is CacheVerdict.PROVIDER or fault.change == "key"
     if is_routed or not state.ordered[own[0]].blocks:
-        return [_as_read(state, found, own, fault, prices)]
+        return [_as_read(calls, state, found, own, fault, prices)]
     tried = []
     for mended, remedy in ways_to_mend(calls, state.ordered, found, fault):
         free = {} if fault.verdict is CacheVerdict.CONCURRENT else state.delays
@@ -243,16 +245,26 @@ def _tries(
 
 
 def _as_read(
-    state: _State, found: list[Judged], own: list[int], fault: Judged, prices: LogPrices
+    calls: Calls,
+    state: _State,
+    found: list[Judged],
+    own: list[int],
+    fault: Judged,
+    prices: LogPrices,
 ) -> _Step:
     """Return the requests with missed tokens read instead, where no edit can be replayed."""
     uses = list(state.uses)
+    rule = calls.rule(state.ordered[own[0]])
     for place in own:
-        uses[place] = read_instead(uses[place], found[place].n_tokens)
+        read = max(uses[place].read, 0)
+        now = (read + found[place].n_tokens) // rule.step_tokens * rule.step_tokens
+        uses[place] = read_instead(uses[place], max(now - read, 0))
     usd = prices.usd(state.ordered, state.uses, own) - prices.usd(state.ordered, uses, own)
     words = {
         CacheVerdict.PROVIDER: "no edit: the beginning was equal and alive; ask the provider",
-        CacheVerdict.EXPIRED: "mark for an hour, or go on with a session before its cache ends",
+        CacheVerdict.EXPIRED: 'ask for "prompt_cache_retention": "24h" where the model has it'
+        if rule.is_automatic
+        else "mark for an hour, or go on with a session before its cache ends",
         CacheVerdict.SWITCHED: "send one prompt_cache_key with all requests that share a beginning"
         if fault.change == "key"
         else "keep one model for a whole session",
@@ -275,7 +287,8 @@ def _groups(
     own = _by_fault(found)
     for key in dict.fromkeys((*by_step, *own)):
         step = by_step.get(key)
-        places = own.get(key, list(step.places) if step else [])
+        is_hidden = key not in own
+        places = list(step.places) if is_hidden and step else own[key]
         fault = step.fault if step else max((found[p] for p in places), key=lambda f: f.n_tokens)
         state_calls = calls.calls
         shown = excerpts.of(state_calls, fault, places)
@@ -284,7 +297,7 @@ def _groups(
         groups.append(
             VerdictGroup(
                 verdict=fault.verdict.value,
-                n_requests=len(places),
+                n_requests=0 if is_hidden else len(places),
                 n_tokens=n_tokens or fault.n_tokens * len(places),
                 usd=usd,
                 usd_per_year=None if year is None else usd * year,
@@ -293,10 +306,11 @@ def _groups(
                 after=shown.after,
                 change=shown.kind or fault.change,
                 remedy=step.remedy if step else "",
+                behind=step.behind.value if step and step.behind else "",
                 n_disagreeing=sum(found[p].disagrees for p in places),
             )
         )
-    groups.sort(key=lambda group: (-group.usd, -group.n_tokens))
+    groups.sort(key=lambda group: (-group.usd, bool(group.behind), -group.n_tokens))
     reasons: Counter[tuple[str, str]] = Counter()
     for judgement in found:
         if judgement.verdict not in FAULTS:
@@ -317,7 +331,7 @@ def _mended_use(step: _Step, ordered: Sequence[Call], uses: Sequence[Use]) -> Me
             rows[call.row] = (
                 call.input_tokens, max(use.read, 0), use.written, use.written_1h, call.model,
             )  # fmt: skip
-    return MendedUse(step.fault.verdict.value, rows)
+    return MendedUse((step.behind or step.fault.verdict).value, rows)
 
 
 def _error(calls: Calls, expected: Sequence[Use], delays: dict[int, float]) -> dict[str, object]:

@@ -40,6 +40,7 @@ def ways_to_mend(
     own = [p for p, f in enumerate(found) if _is_same(f, fault)]
     models = {ordered[p].model for p in own}
     families = {family_of(ordered[p]) for p in own}
+    prompts = {_prompt(ordered[p]) for p in own}
     verdict = fault.verdict
     if verdict is CacheVerdict.CHANGED:
         yield from _unchanged(ordered, found, own, fault)
@@ -82,8 +83,9 @@ def ways_to_mend(
             tuple(_marked(c, static=True) if family_of(c) in families else c for c in ordered),
             ("cache_control: behind tools and system alone, not behind the text of one request"),
         )
+        yield _marked_as_shared(ordered, prompts), _BEHIND_SHARED
     elif verdict in (CacheVerdict.NO_MARK, CacheVerdict.MARK_LATE, CacheVerdict.LOOK_BACK):
-        yield from _with_marks(ordered, families, verdict)
+        yield from _with_marks(ordered, prompts, verdict)
     elif verdict is CacheVerdict.BELOW_MINIMUM:
         least = {model: calls.rules[model][0].min_tokens for model in models}
         padded = tuple(_padded(c, least.get(c.model, 0)) for c in ordered)
@@ -202,6 +204,12 @@ def _same_block(
     return tuple(mended)
 
 
+def _prompt(call: Call) -> tuple[int, int]:
+    """Return model, and tools and instructions word for word."""
+    n_static = call.n_static()
+    return call.model, call.chain[n_static - 1] if n_static else 0
+
+
 def _talk(call: Call) -> tuple[int, int, int]:
     n_static = call.n_static()
     first = call.blocks[n_static].hash if n_static < len(call.blocks) else 0
@@ -308,10 +316,10 @@ def _marked(call: Call, *, static: bool = False, last: bool = False, between: bo
 
 
 def _with_marks(
-    ordered: Sequence[Call], families: set[tuple[int, int, int]], verdict: CacheVerdict
+    ordered: Sequence[Call], prompts: set[tuple[int, int]], verdict: CacheVerdict
 ) -> Iterator[Mended]:
     def each(**where: bool) -> tuple[Call, ...]:
-        return tuple(_marked(c, **where) if family_of(c) in families else c for c in ordered)
+        return tuple(_marked(c, **where) if _prompt(c) in prompts else c for c in ordered)
 
     if verdict is CacheVerdict.LOOK_BACK:
         yield (
@@ -319,10 +327,33 @@ def _with_marks(
             ("cache_control: every 15 blocks, so that none is more than 20 blocks behind a mark"),
         )
     yield each(static=True), "cache_control: one mark behind tools and system"
+    yield _marked_as_shared(ordered, prompts), _BEHIND_SHARED
     yield (
         each(static=True, last=True),
         ("cache_control: a moving mark on the last block, and one behind tools and system"),
     )
+
+
+_BEHIND_SHARED = "cache_control: behind the last block that another request begins with, too"
+
+
+def _marked_as_shared(ordered: Sequence[Call], prompts: set[tuple[int, int]]) -> tuple[Call, ...]:
+    """Return the requests with one mark, behind the longest beginning that two of them have."""
+    own = [_prompt(call) in prompts for call in ordered]
+    times = Counter(
+        call.chain[at]
+        for call, is_own in zip(ordered, own, strict=True)
+        for at in range(len(call.blocks))
+        if is_own and is_end(call.blocks, at)
+    )
+    marked = []
+    for call, is_own in zip(ordered, own, strict=True):
+        if is_own:
+            ends = [at for at, link in enumerate(call.chain) if times[link] > 1]
+            life = max((mark.life_seconds for mark in call.marks), default=_MINUTES)
+            call = replace(call, marks=(Mark(ends[-1], life),) if ends else ())
+        marked.append(call)
+    return tuple(marked)
 
 
 def _padded(call: Call, least: int) -> Call:

@@ -16,7 +16,7 @@ class VerdictGroup:
 
     Attributes:
         verdict: The verdict.
-        n_requests: Requests.
+        n_requests: Requests with this verdict; 0: the fault stands behind another one.
         n_tokens: Tokens that could have been read, or were written in vain.
         usd: Cost that goes when this fault is mended, in the time of the log.
         usd_per_year: This cost in a year; None: not known.
@@ -27,6 +27,7 @@ class VerdictGroup:
         change: Kind of the change.
         reason: Reason why requests cannot be judged.
         n_disagreeing: Requests for which the provider states this reason and the replay another.
+        behind: Verdict of the fault that hides this one; both are mended together.
     """
 
     verdict: str
@@ -41,6 +42,7 @@ class VerdictGroup:
     change: str = ""
     reason: str = ""
     n_disagreeing: int = 0
+    behind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

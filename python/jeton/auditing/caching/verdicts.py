@@ -18,7 +18,11 @@ _PIECE_TOKENS = 300
 """Tokens by which a replay of an automatic cache may be off: it knows a prompt piece by piece."""
 
 _LIKE_SHARE = 0.25
-"""Largest difference in length of two versions of one block."""
+"""Largest difference in length of two versions of one short block."""
+
+_FEW_PIECES = 2
+_SHARED_SHARE = 0.4
+"""Least part of a long block, by its pieces, that two versions of it share."""
 
 
 class CacheVerdict(StrEnum):
@@ -263,8 +267,10 @@ class _Judge:
         unread = equal - use.read if equal >= rule.min_tokens else 0.0
         # Marks of the request before that stand behind the change are lost by it.
         is_lost = any(mark.at >= n_common for mark in other.marks) and not rule.is_automatic
-        if changed > slack and (is_lost or changed >= unread):
-            at = self._common(place, reference)
+        at = self._common(place, reference)
+        # A mark behind changing instructions or tools stands behind its own prompt alone.
+        is_own = is_lost and at < n_static and not any(m.at < n_common for m in other.marks)
+        if is_own or (changed > slack and (is_lost or changed >= unread)):
             if self._is_version(call, other, at):
                 change = _kind_of_change(call, other, at)
                 path = call.blocks[at].path if at < len(call.blocks) else ""
@@ -284,13 +290,16 @@ class _Judge:
             return True
         if (block.role, block.place) != (old.role, old.place):
             return False
-        sizes = [
-            sum(b.tokens for b in own.blocks if (b.role, b.place) == (block.role, block.place))
-            for own in (call, other)
-        ]
         if block.role == 0 and _tools(call) == _tools(other):
             return True
-        return abs(sizes[0] - sizes[1]) <= _LIKE_SHARE * max(sizes)
+        own, old_own = ([b for b in c.blocks if (b.role, b.place) == (block.role, block.place)]
+                        for c in (call, other))  # fmt: skip
+        size, old_size = (sum(b.tokens for b in blocks) for blocks in (own, old_own))
+        if len(own) > _FEW_PIECES and len(old_own) > _FEW_PIECES:
+            # Two long texts that share no passage are two prompts, not one that changed.
+            shared = {b.hash for b in own} & {b.hash for b in old_own}
+            return sum(b.tokens for b in own if b.hash in shared) >= _SHARED_SHARE * size
+        return abs(size - old_size) <= _LIKE_SHARE * max(size, old_size)
 
     def _unread(
         self, place: int, holder: int, n_common: int, rule: CacheRule, slack: float
@@ -326,7 +335,7 @@ class _Judge:
         if not usable:
             verdict = CacheVerdict.MARK_LATE if old.marks else CacheVerdict.NO_MARK
             return Judged(verdict, missed, part, other=holder)
-        if gap > max(mark.life_seconds for mark in usable):
+        if gap > usable[-1].life_seconds:
             return Judged(CacheVerdict.EXPIRED, missed, part, other=holder)
         if self._expected[place].read > use.read + slack:
             return Judged(CacheVerdict.PROVIDER, missed, part, other=holder)
@@ -395,8 +404,7 @@ def _with_writes(
         hour = sum(max(uses[p].written_1h, 0) for p in places)
         read = sum(max(uses[p].read, 0) for p in places)
         n_writing = sum(uses[p].written > 0 for p in places)
-        if n_writing <= _FEW_SHARE * n_of_family[family]:
-            continue
+        is_price = n_writing <= _FEW_SHARE * n_of_family[family]
         minutes = rules[0].write_factor - 1
         extra = (written - hour) * minutes + hour * (rules[-1].write_factor - 1)
         is_earned = any(expected[p].longest_gap > rules[0].ttl_seconds for p in places)
@@ -406,7 +414,7 @@ def _with_writes(
                     found[p] = replace(
                         found[p], verdict=CacheVerdict.HOUR_UNEARNED, n_tokens=uses[p].written_1h
                     )
-        elif extra > read * _READ_GAIN:
+        elif extra > read * _READ_GAIN and not is_price:
             for p in places:
                 if uses[p].written > 0:
                     found[p] = replace(

@@ -94,7 +94,6 @@ _VERDICTS = {
         "The beginning was equal and alive, and the provider's cache missed it: "
         "{tokens} tokens were paid again",
         "Caches are kept as far as there is room; routing may go to another server.",
-        ("Ask the provider about lost entries", FLAG, SAME),
     ),
 }
 _AGENTS = {
@@ -139,7 +138,7 @@ def findings_of_caches(report: CacheReport | None, ledger: Ledger | None) -> Ite
         return
     by_verdict: dict[str, list[VerdictGroup]] = {}
     for group in report.faults:
-        by_verdict.setdefault(group.verdict, []).append(group)
+        by_verdict.setdefault(group.behind or group.verdict, []).append(group)
     for verdict, groups in by_verdict.items():
         if sum(group.usd for group in groups) >= MIN_SHARE * ledger.usd:
             yield _of_verdict(verdict, groups, report)
@@ -153,8 +152,9 @@ def findings_of_caches(report: CacheReport | None, ledger: Ledger | None) -> Ite
 
 
 def _of_verdict(verdict: str, groups: list[VerdictGroup], report: CacheReport) -> Finding:
-    first = groups[0]
-    n_tokens = sum(group.n_tokens for group in groups)
+    seen = [group for group in groups if not group.behind]
+    first = seen[0]
+    n_tokens = sum(group.n_tokens for group in seen)
     years = [group.usd_per_year for group in groups if group.usd_per_year is not None]
     difference = ""
     if first.before:
@@ -164,6 +164,20 @@ def _of_verdict(verdict: str, groups: list[VerdictGroup], report: CacheReport) -
         "change": first.change or "its text",
         "tokens": f"{n_tokens:,}",
     }
+    # No edit of the requests brings back what the provider lost.
+    is_ours = bool(_VERDICTS[verdict].remedy)
+    saving = sum(years, Decimal(0)).quantize(_CENT) if years else None
+    n_requests = sum(group.n_requests for group in groups)
+    evidence: dict[str, object] = {
+        "verdict": verdict,
+        "n_requests": n_requests,
+        "blocks": [
+            {"block": g.block, "change": g.change, "before": g.before, "after": g.after}
+            for g in groups
+        ],
+    }
+    if not is_ours and saving is not None:
+        evidence["usd_per_year_at_stake"] = str(saving)
     error = float(report.predicted_error.get("mean_share_of_input", 0.0))
     return finding_of(
         id=finding_of_verdict(verdict),
@@ -172,21 +186,16 @@ def _of_verdict(verdict: str, groups: list[VerdictGroup], report: CacheReport) -
         value=n_tokens,
         unit="input tokens of the log",
         basis=Basis.ESTIMATED,
-        formula=f"{sum(g.n_requests for g in groups):,} requests; cost as logged less that of a "
+        formula=f"{n_requests:,} requests; cost as logged less that of a "
         "replay with this fault mended, reads and writes priced again; the replay is off "
         f"by {percent(error)} of the input",
         cause=_VERDICTS[verdict].cause.format(difference=difference).strip(),
         remedy="; ".join(dict.fromkeys(group.remedy for group in groups if group.remedy)),
-        saving_usd_per_year=sum(years, Decimal(0)).quantize(_CENT) if years else None,
-        saving_formula="cost as logged less that of the replay, in a year" if years else "",
-        evidence={
-            "verdict": verdict,
-            "n_requests": sum(group.n_requests for group in groups),
-            "blocks": [
-                {"block": g.block, "change": g.change, "before": g.before, "after": g.after}
-                for g in groups
-            ],
-        },
+        saving_usd_per_year=saving if is_ours else None,
+        saving_formula="cost as logged less that of the replay, in a year"
+        if is_ours and years
+        else "",
+        evidence=evidence,
     )
 
 

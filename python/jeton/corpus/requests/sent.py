@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -19,7 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 PIECE_CHARS: Final = 1024
-"""Characters of a piece: some 256 tokens, two steps of OpenAI's cache."""
+"""Characters of a text that is one piece: some 256 tokens, two steps of OpenAI's cache."""
+
+_LEAST_BYTES: Final = 256
+_MOST_BYTES: Final = 3072
+_CUT_MASK: Final = 0x1FF
+"""One place in 512 may end a piece: the bytes before it say so, wherever in a text they stand. Two
+texts that share a passage share its pieces, though one begins with another name or time."""
 
 MAX_PARTS: Final = 20_000
 """Blocks of a request that are kept; real ones have a few hundred."""
@@ -122,7 +129,10 @@ def packed(chat: SentChat | None, agent: str, reason: str) -> bytes:
     for count, words_of_block in enumerate(_blocks(chat)):
         if count >= MAX_PARTS:
             break
-        words += words_of_block
+        if len(words_of_block) > 1:
+            words += words_of_block
+        elif len(words) > N_FACTS:
+            words[-1] |= words_of_block[0] << 40  # Bedrock's mark is a part of its own
     mark = _mark(request) or _DAY * (request.get("prompt_cache_retention") == "24h")
     if mark and len(words) > N_FACTS:
         words[-1] |= mark << 40  # automatic caching marks the last block
@@ -132,7 +142,9 @@ def packed(chat: SentChat | None, agent: str, reason: str) -> bytes:
 def _blocks(chat: SentChat) -> Iterator[tuple[int, ...]]:
     if isinstance(chat.tools, list):
         for place, tool in enumerate(chat.tools):
-            if isinstance(tool, dict):
+            if isinstance(tool, dict) and "cachePoint" in tool:
+                yield (_mark(tool),)
+            elif isinstance(tool, dict):
                 words = _words(compact_json(_bare(tool)), 0, PartKind.TOOL, _mark(tool), place)
                 yield _named(words, tool)
     if chat.system:
@@ -169,6 +181,8 @@ def _part(part: Any, role: int, place: int) -> tuple[int, ...]:
         return _words(part, role, PartKind.RESULT if role == 4 else PartKind.TEXT, 0, place)
     if not isinstance(part, dict):
         return _words(compact_json(part), role, PartKind.TEXT, 0, place)
+    if "cachePoint" in part:
+        return (_mark(part),)
     given = part.get("type")
     kind = _KINDS.get(given, PartKind.TEXT) if isinstance(given, str) else PartKind.TEXT
     if kind is PartKind.TEXT and role == 4:
@@ -214,11 +228,25 @@ def _words(text: str, role: int, kind: PartKind, mark: int, place: int) -> tuple
 
 @lru_cache(maxsize=512)
 def _pieces(text: str) -> tuple[tuple[int, int], ...]:
-    return tuple(_digest(text[at : at + PIECE_CHARS]) for at in range(0, len(text), PIECE_CHARS))
+    data = text.encode("utf-8", errors="surrogatepass")
+    letters = np.frombuffer(data, dtype=np.uint8).astype(np.uint32)
+    mixed = letters[:-3] * 31 + letters[1:-2] * 1009 + letters[2:-1] * 131 + letters[3:] * 7919
+    cuts = (np.flatnonzero((mixed >> 3) & _CUT_MASK == 0) + 4).tolist()
+    found, start, at = [], 0, 0
+    while start < len(data):
+        at = bisect_left(cuts, start + _LEAST_BYTES, at)
+        most = min(start + _MOST_BYTES, len(data))
+        end = cuts[at] if at < len(cuts) and cuts[at] < most else most
+        found.append(_digest_of(data[start:end]))
+        start = end
+    return tuple(found)
 
 
 def _digest(text: str) -> tuple[int, int]:
-    data = text.encode("utf-8", errors="surrogatepass")
+    return _digest_of(text.encode("utf-8", errors="surrogatepass"))
+
+
+def _digest_of(data: bytes) -> tuple[int, int]:
     digest = hashlib.blake2b(data, digest_size=8).digest()
     return int.from_bytes(digest, "little"), min(len(data), _MAX_WORD)
 
@@ -229,9 +257,7 @@ def _hash(text: str) -> int:
 
 def _mark(part: Mapping[str, Any]) -> int:
     """Return the mark of a block: 0 none, 1 five minutes, 2 an hour, 3 a day."""
-    if "cachePoint" in part:
-        return 1
-    given = part.get("cache_control")
+    given = part.get("cache_control") or part.get("cachePoint")
     if not isinstance(given, dict):
         return 0
     return {"1h": 2, "24h": _DAY}.get(str(given.get("ttl")), 1)
