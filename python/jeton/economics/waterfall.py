@@ -272,19 +272,11 @@ def waterfall_of_ledger(
         return _falling(rows, tuple(factors), remedies, shares, months=months)
 
 
-def usd_of_kinds(ledger: Ledger, *kinds: Kind, model: str | None = None) -> Decimal:
-    """Return what some parts of a ledger cost, USD; of one model as logged, or of all."""
+def usd_of_kinds(ledger: Ledger, *kinds: Kind) -> Decimal:
+    """Return what some parts of a ledger cost, USD."""
+    entries = (entry for use in ledger.by_model for entry in use.dimensions)
     with localcontext(prec=_DIGITS):
-        return +sum(
-            (
-                entry.usd
-                for use in ledger.by_model
-                if model is None or use.logged_as == model
-                for entry in use.dimensions
-                if kind_of(entry.name) in kinds
-            ),
-            Decimal(0),
-        )
+        return +sum((entry.usd for entry in entries if kind_of(entry.name) in kinds), Decimal(0))
 
 
 def kind_of(dimension: str) -> Kind:

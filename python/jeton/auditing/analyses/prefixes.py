@@ -111,7 +111,6 @@ def shared_prefixes(
     min_chars: int,
     originals: Sequence[str] | None = None,
     copies: Sequence[int] | None = None,
-    num_threads: int | None = None,
 ) -> tuple[SharedPrefix, ...]:
     """The tree of prefixes of at least ``min_chars`` that two or more documents share.
 
@@ -122,7 +121,6 @@ def shared_prefixes(
         originals: The documents as they are counted, where ``texts`` are masked ones of the same
             lengths.
         copies: How many documents each text stands for; None: one each.
-        num_threads: Threads of the encoder.
 
     Returns:
         Parents before children. Their ``n_own_tokens x n_documents`` add up to the tokens that lie
@@ -148,7 +146,7 @@ def shared_prefixes(
         ]
         for node in nodes
     ]
-    n_own = tokenizer.count_batch(TextBatch.from_texts(own_texts), num_threads=num_threads)
+    n_own = tokenizer.count_batch(TextBatch.from_texts(own_texts))
     prefixes: list[SharedPrefix] = []
     for node, n_own_tokens in zip(nodes, n_own.tolist(), strict=True):
         above = prefixes[node.parent].n_tokens if node.parent >= 0 else 0

@@ -123,12 +123,7 @@ class NewTerms:
 
 
 def find_new_terms(
-    texts: Sequence[str],
-    n_tokens: Sequence[int],
-    tokenizer: Tokenizer,
-    *,
-    max_terms: int,
-    num_threads: int | None = None,
+    texts: Sequence[str], n_tokens: Sequence[int], tokenizer: Tokenizer, *, max_terms: int
 ) -> NewTerms:
     """Choose up to ``max_terms`` words by occurrences x (tokens - 1) after a space.
 
@@ -142,8 +137,7 @@ def find_new_terms(
         tokens[side] += n
     chosen, held_out = map(_words, runs)
     words = sorted(word for word, n in chosen.items() if n >= MIN_OCCURRENCES and len(word) > 1)
-    batch = TextBatch.from_texts([f" {word}" for word in words])
-    pieces = tokenizer.count_batch(batch, num_threads=num_threads).tolist()
+    pieces = tokenizer.count_batch(TextBatch.from_texts([f" {word}" for word in words])).tolist()
     ranked = sorted(
         (entry for entry in zip(words, pieces, strict=True) if entry[1] > 1),
         key=lambda entry: (-chosen[entry[0]] * (entry[1] - 1), entry[0]),

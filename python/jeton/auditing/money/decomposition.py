@@ -96,15 +96,12 @@ def decomposition_of_logs(
     return BilledBreakdown(table if ledger is None else table.priced(ledger), counts)
 
 
-def decomposition_of_documents(
-    ledger: Ledger | None, *, n_requests: int, is_complete: bool = True
-) -> BilledBreakdown:
+def decomposition_of_documents(ledger: Ledger | None, *, n_requests: int) -> BilledBreakdown:
     """Return the decomposition of documents that are each sent as one request.
 
     Args:
         ledger: Their money; None: nothing is priced, and the table is empty.
         n_requests: Documents.
-        is_complete: True if every document is in the ledger.
     """
     if ledger is None:
         return BilledBreakdown()
@@ -115,7 +112,7 @@ def decomposition_of_documents(
         output = np.zeros(len(OUTPUT_PARTS), dtype=np.int64)
         output[0] = use.amounts.get("output_tokens", 0)
         by_model[use.logged_as] = ModelBilled(n_requests, tokens=tokens, output=output)
-    return BilledBreakdown(BilledTable(by_model, is_complete).priced(ledger))
+    return BilledBreakdown(BilledTable(by_model, is_complete=True).priced(ledger))
 
 
 def _entry(

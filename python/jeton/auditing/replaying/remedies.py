@@ -243,7 +243,7 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class CountedWith:
-    """The same text under another tokenizer."""
+    """Prompts counted with another tokenizer."""
 
     tokenizer: Tokenizer
 

@@ -88,22 +88,16 @@ def _at_full_rate(kind: str) -> _Change:
     return change
 
 
-def _for_an_hour(entry: PricedSum, rates: Rates) -> Decimal:
-    hour, minutes = (
-        rates.usd_per_unit.get(name) for name in ("cache_write_1h_tokens", "cache_write_tokens")
-    )
-    if hour is None or minutes is None:
-        return Decimal(0)
-    return entry.leaves.get("cache_write_tokens", Decimal(0)) * (hour - minutes)
+def _lifetime(name: str, other: str) -> _Change:
+    """Return the change if writes to a cache of one lifetime have the rate of another."""
 
+    def change(entry: PricedSum, rates: Rates) -> Decimal:
+        rate, new = rates.usd_per_unit.get(name), rates.usd_per_unit.get(other)
+        if rate is None or new is None:
+            return Decimal(0)
+        return entry.leaves.get(name, Decimal(0)) * (new - rate)
 
-def _for_minutes(entry: PricedSum, rates: Rates) -> Decimal:
-    hour, minutes = (
-        rates.usd_per_unit.get(name) for name in ("cache_write_1h_tokens", "cache_write_tokens")
-    )
-    if hour is None or minutes is None:
-        return Decimal(0)
-    return entry.leaves.get("cache_write_1h_tokens", Decimal(0)) * (minutes - hour)
+    return change
 
 
 def _beside(parts: tuple[str, ...], whole: str) -> _Change:
@@ -135,13 +129,13 @@ _BY_AMOUNTS: tuple[tuple[str, str, _Change, tuple[str, ...]], ...] = (
     (
         "cache-write-for-an-hour",
         "tokens written to the cache were billed at the rate for an hour",
-        _for_an_hour,
+        _lifetime("cache_write_tokens", "cache_write_1h_tokens"),
         (),
     ),
     (
         "cache-write-for-minutes",
         "tokens written to the cache for an hour were billed at the rate for five minutes",
-        _for_minutes,
+        _lifetime("cache_write_1h_tokens", "cache_write_tokens"),
         (),
     ),
     (

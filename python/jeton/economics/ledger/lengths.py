@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -131,7 +130,6 @@ def usd_of_each(
     tariffs: Sequence[str],
     prices: Prices | None = None,
     model_map: ModelMap | Mapping[str, str] | None = None,
-    on: date | None = None,
 ) -> UsdOfEach:
     """Returns the dollars of each row of requests.
 
@@ -142,9 +140,8 @@ def usd_of_each(
         tariffs: Names that ``columns.tariff`` indexes; the first is ``standard``.
         prices: Prices by name; None: the installed list.
         model_map: Names of one's own for models.
-        on: Day whose prices hold for requests without a time; today (UTC) by default.
     """
-    builder = LedgerBuilder(prices=prices, model_map=model_map, on=on)
+    builder = LedgerBuilder(prices=prices, model_map=model_map)
     # Each row is a domain of its own, so that the ledger itself says what it costs.
     names = [str(row) for row in range(len(columns))]
     builder.add(
