@@ -6,9 +6,8 @@ import pytest
 from genai_prices.data_snapshot import get_snapshot
 
 from jeton.catalog import price
-from jeton.catalog.model_names import find_listed
+from jeton.catalog.model_names import find_listed, provider_id
 from jeton.catalog.price_sheet import price_sheet
-from jeton.catalog.providers import provider_id
 from jeton.errors import UnknownPriceError
 
 ARN = "arn:aws:bedrock:us-east-1:123456789012"

@@ -18,9 +18,15 @@ if TYPE_CHECKING:
     from jeton.catalog.model_config import facts_of, model_from_config, told_model
     from jeton.catalog.model_facts import AttentionKind, ModelFacts
     from jeton.catalog.model_list import model, models
-    from jeton.catalog.number_formats import NumberFormat, number_format, number_formats
     from jeton.catalog.prices import price, price_names
-    from jeton.catalog.weight_formats import WeightFormat, weight_format, weight_format_names
+    from jeton.catalog.weight_formats import (
+        NumberFormat,
+        WeightFormat,
+        number_format,
+        number_formats,
+        weight_format,
+        weight_format_names,
+    )
 
 __all__ = [
     "LAYER_KINDS",
@@ -58,7 +64,7 @@ _LAZY = {
     **dict.fromkeys(("AttentionKind", "ModelFacts"), "jeton.catalog.model_facts"),
     **dict.fromkeys(("model", "models"), "jeton.catalog.model_list"),
     **dict.fromkeys(
-        ("NumberFormat", "number_format", "number_formats"), "jeton.catalog.number_formats"
+        ("NumberFormat", "number_format", "number_formats"), "jeton.catalog.weight_formats"
     ),
     **dict.fromkeys(("price", "price_names"), "jeton.catalog.prices"),
     **dict.fromkeys(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jeton.formats.gguf_bytes import MAX_ITEMS, MAX_PAIRS, MAX_TENSORS, GgufBytes
+from jeton.formats.gguf import MAX_ITEMS, MAX_PAIRS, MAX_TENSORS, GgufBytes
 
 _TEXT, _ARRAY = 8, 9
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}

@@ -4,6 +4,13 @@ The core reads the vocabulary itself; this reader gives the other keys, the numb
 the shapes of the tensors. Layout: <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>
 (version 3; versions 1 and 2, and both byte orders, likewise). Only as much of the file is read as
 the metadata takes; each count is checked against the bytes that are there.
+
+Bytes of a GGUF file's metadata, in order and within limits.
+
+Pairs of key and value that are put behind those of a GGUF file without tensors.
+
+Layout: <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>, version 3, little-endian, as
+the core writes it. Keys are those of llama.cpp's converter.
 """
 
 from __future__ import annotations
@@ -16,9 +23,63 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from jeton.errors import LimitError
-from jeton.formats.gguf_bytes import MAX_ITEMS, MAX_PAIRS, MAX_TENSORS, GgufBytes
+from jeton.errors import FormatError, LimitError
 from jeton.formats.reading import regular_size
+
+MAX_METADATA_BYTES = 512 << 20
+"""Most bytes of metadata that are read; the largest published vocabularies take 20 MB."""
+MAX_PAIRS = 1 << 16
+MAX_TENSORS = 1 << 20
+MAX_ITEMS = 1 << 24
+
+_STEP_BYTES = 1 << 20
+"""Bytes that are asked of a file at once."""
+
+
+class GgufBytes:
+    """Takes bytes from the beginning of a file; its errors name the file and the place."""
+
+    def __init__(self, stream: BinaryIO, file: Path) -> None:
+        self._stream = stream
+        self._file = file
+        self._at = 0
+
+    def _bad(self, reason: str) -> FormatError:
+        return FormatError(
+            f"{self._file} {reason}\nhint: fetch or copy it again",
+            path=str(self._file),
+            format="GGUF",
+            offset=self._at,
+        )
+
+    def _take(self, n: int) -> bytes:
+        if self._at + n > MAX_METADATA_BYTES:
+            raise LimitError(
+                f"{self._file} has more than {MAX_METADATA_BYTES:,} bytes of metadata\n"
+                "hint: no model has so much: fetch or copy the file again",
+                what="GGUF metadata",
+                limit=MAX_METADATA_BYTES,
+            )
+        data = self._stream.read(min(n, _STEP_BYTES))
+        if n > _STEP_BYTES and len(data) == _STEP_BYTES:
+            data = self._long(data, n)
+        if len(data) != n:
+            raise self._bad(f"is cut off within its metadata, at byte {self._at + len(data):,}")
+        self._at += n
+        return data
+
+    def _long(self, start: bytes, n: int) -> bytes:
+        """Reads on in steps: a stream makes room for all that is asked for, there or not."""
+        parts = [start]
+        left = n - len(start)
+        while left:
+            part = self._stream.read(min(left, _STEP_BYTES))
+            if not part:
+                break
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+
 
 MAX_TEXT_BYTES = 16 << 20
 """Longest single text; the longest published are chat templates of 20 kB."""
@@ -225,3 +286,49 @@ class _Reader(GgufBytes):
         type_number = self._number("I")
         self._number("Q")
         return GgufTensor(name, shape, type_number)
+
+
+ROLES_IN_GGUF = {
+    "bos": "bos",
+    "eos": "eos",
+    "unk": "unknown",
+    "sep": "seperator",  # spelled so
+    "pad": "padding",
+    "cls": "cls",
+    "mask": "mask",
+}
+"""Names of roles in llama.cpp: ``tokenizer.ggml.{name}_token_id``."""
+
+Value = int | str | list[str]
+"""An id, a text, or several texts."""
+
+_UINT32 = 4
+_N_PAIRS_AT = 16
+"""Where the number of pairs stands: behind the magic, the version and the number of tensors."""
+
+
+def with_pairs(data: bytes, pairs: Mapping[str, Value]) -> bytes:
+    """A file's bytes with further pairs, which it must not have yet.
+
+    Args:
+        data: A GGUF file that ends with its metadata.
+        pairs: Keys and values.
+    """
+    out = bytearray(data)
+    (n_pairs,) = struct.unpack_from("<Q", out, _N_PAIRS_AT)
+    struct.pack_into("<Q", out, _N_PAIRS_AT, n_pairs + len(pairs))
+    for key, value in pairs.items():
+        out += _counted_text(key)
+        if isinstance(value, int):
+            out += struct.pack("<II", _UINT32, value)
+        elif isinstance(value, str):
+            out += struct.pack("<I", _TEXT) + _counted_text(value)
+        else:
+            out += struct.pack("<IIQ", _ARRAY, _TEXT, len(value))
+            out += b"".join(map(_counted_text, value))
+    return bytes(out)
+
+
+def _counted_text(text: str) -> bytes:
+    data = text.encode("utf-8")
+    return struct.pack("<Q", len(data)) + data

@@ -27,7 +27,7 @@ from jeton.checkpoint.safetensors import BITS, Tensor
 from jeton.checkpoint.snapshot import WeightGroup, read_groups
 from jeton.checkpoint.vocabulary_tensors import axis_of, role_of
 from jeton.errors import AdaptError, JetonError, UsageError
-from jeton.formats.documents import read_object
+from jeton.formats.reading import read_object
 from jeton.registry import load
 
 
