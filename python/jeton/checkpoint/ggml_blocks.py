@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.checkpoint.elements import decoded, encoded
+from jeton.checkpoint.rows import decoded, encoded
 
 Values = NDArray[Any]
 """Floats, float32 (n_rows, n)."""

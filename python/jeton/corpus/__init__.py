@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from jeton.corpus.characters import CharacterStatistics
     from jeton.corpus.dedup import NearDuplicateSettings
     from jeton.corpus.documents import DocumentStream, open_documents, require_text
-    from jeton.corpus.domains import DomainsBy
     from jeton.corpus.holdout import HoldOut
-    from jeton.corpus.inputs import Format, InputFile, expand_inputs
+    from jeton.corpus.inputs import DomainsBy, Format, InputFile, expand_inputs
     from jeton.corpus.requests import RequestStream, open_requests
     from jeton.corpus.requests.columns import Correction, RequestBatch, RequestColumns
     from jeton.corpus.requests.issues import LogIssue
@@ -63,7 +62,7 @@ _LAZY = {
     "CharacterStatistics": "jeton.corpus.characters",
     "NearDuplicateSettings": "jeton.corpus.dedup",
     **dict.fromkeys(("DocumentStream", "open_documents", "require_text"), "jeton.corpus.documents"),
-    "DomainsBy": "jeton.corpus.domains",
+    "DomainsBy": "jeton.corpus.inputs",
     "HoldOut": "jeton.corpus.holdout",
     **dict.fromkeys(("Format", "InputFile", "expand_inputs"), "jeton.corpus.inputs"),
     **dict.fromkeys(("RequestStream", "open_requests"), "jeton.corpus.requests"),

@@ -25,9 +25,8 @@ from jeton.economics.ledger import Ledger
 from jeton.economics.ledger.rows import STANDARD
 from jeton.watch.recent import RecentRequest, RequestBilling
 from jeton.workload.choice import Chosen
-from jeton.workload.counting.block_tokens import block_numbers
-from jeton.workload.inputs.column_names import ColumnNames
-from jeton.workload.inputs.log_pricing import LogPricing, PricingOptions
+from jeton.workload.counting.counts import block_numbers
+from jeton.workload.inputs.log_pricing import ColumnNames, LogPricing, PricingOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from jeton.catalog import ModelFacts, gpu, model
 from jeton.corpus.traces import Trace
-from jeton.corpus.traces.blocks import BlockNumbers
+from jeton.corpus.traces.trace import BlockNumbers
 from jeton.economics.admission.policies import PolicyName
 from jeton.economics.traffic import (
     POLICIES,

@@ -8,7 +8,7 @@ from decimal import Decimal
 from jeton.auditing.checks.adapting import extend_commands
 from jeton.auditing.evidence import Evidence, Measured, percent
 from jeton.findings import Basis, Figure, Finding, Severity
-from jeton.metrics.round_trips import loses_text
+from jeton.metrics.quality import loses_text
 
 MIN_CANDIDATE_SAVING = 0.05
 """Share of tokens that a candidate must save. Our choice: below 5%, retraining embeddings (or

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jeton.auditing.checks.adapting import extend_commands
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
-from jeton.metrics.round_trips import loses_text
+from jeton.metrics.quality import loses_text
 
 MIN_DOMAIN_SHARE = 0.02
 """Share of all tokens of a domain that is looked at. Our choice: a smaller one cannot pay for a

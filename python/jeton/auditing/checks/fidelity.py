@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jeton.auditing.evidence import Evidence, percent
 from jeton.findings import Basis, Figure, Finding, Severity
-from jeton.metrics.round_trips import loses_text, told_causes
+from jeton.metrics.quality import loses_text, told_causes
 
 # Both checks have the threshold zero: one document that changes silently is one too many.
 

@@ -8,7 +8,7 @@ from jeton.auditing.analyses.vocabulary_cost import vocabulary_cost
 from jeton.auditing.checks.adapting import extend_commands, prune_commands
 from jeton.auditing.evidence import Evidence, Measured, percent
 from jeton.findings import Basis, Figure, Finding, Severity
-from jeton.metrics.round_trips import loses_text
+from jeton.metrics.quality import loses_text
 
 MIN_DECODE_SAVING = 0.05
 """Share of the decode work that another size of vocabulary saves. Our choice, as for another

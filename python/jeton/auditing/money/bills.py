@@ -8,8 +8,7 @@ from pathlib import Path
 
 from jeton.corpus import RequestsSummary
 from jeton.corpus.bills.files import read_bill
-from jeton.corpus.bills.items import Bill, BillItem
-from jeton.corpus.bills.rows import read_amount
+from jeton.corpus.bills.rows import Bill, BillItem, read_amount
 from jeton.economics.billing.bill import BillReport, reconcile
 from jeton.economics.ledger import Ledger
 from jeton.errors import UsageError
