@@ -16,7 +16,6 @@ from jeton.corpus.requests.fields import NAMES
 from jeton.corpus.requests.issues import ISSUE_KINDS
 from jeton.corpus.requests.joining import JOINED_KINDS
 from jeton.corpus.requests.pieces import PIECE_KINDS
-from jeton.corpus.requests.providers import ALIASES
 from jeton.corpus.requests.shapes import SHAPES
 from jeton.corpus.requests.spans import USAGE_PREFIXES
 from jeton.corpus.requests.tariffs import TARIFF_WORDS
@@ -39,6 +38,7 @@ from jeton.corpus.requests.usage_names import (
     WRITE_BESIDE,
     WRITE_INSIDE,
 )
+from jeton.providers import NAMES as PROVIDERS
 from scripts.marked import Part
 
 __all__ = ["PAGE", "PARTS", "main"]
@@ -140,7 +140,7 @@ def tariffs() -> str:
             by_tariff.setdefault(tariff or "not said", []).append(word)
     words = _table(("tariff", "words"), [(k, _code(v)) for k, v in by_tariff.items()])
     own = _table(
-        ("provider", "other words"), [(f"`{k}`", _code(v)) for k, v in ALIASES.items() if v]
+        ("provider", "other words"), [(f"`{k}`", _code(v)) for k, v in PROVIDERS.items() if v]
     )
     return f"{words}\n\n{own}"
 

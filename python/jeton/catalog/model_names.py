@@ -13,86 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from jeton.providers import folded_name, listed_provider
+
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, Provider
 
-
-_ALIASES = {
-    "ai21": "ai21",
-    "alibaba": "dashscope",
-    "amazon": "aws",
-    "amazon-bedrock": "aws",
-    "amazon-nova": "aws",
-    "anthropic": "anthropic",
-    "aws-bedrock": "aws",
-    "az-ai-inference": "azure",
-    "az-ai-openai": "azure",
-    "azure": "azure",
-    "azure-ai": "azure",
-    "azure-ai-foundry": "azure",
-    "azure-ai-inference": "azure",
-    "azure-ai-openai": "azure",
-    "azure-cognitive-services": "azure",
-    "azure-openai": "azure",
-    "azure-openai-service": "azure",
-    "azure-text": "azure",
-    "azureopenai": "azure",
-    "bedrock": "aws",
-    "bedrock-converse": "aws",
-    "bedrock-runtime": "aws",
-    "claude": "anthropic",
-    "codex": "openai",
-    "cohere-chat": "cohere",
-    "fireworks-ai": "fireworks",
-    "gcp": "google",
-    "gcp-gemini": "google",
-    "gcp-gen-ai": "google",
-    "gcp-genai": "google",
-    "gcp-vertex-ai": "google",
-    "gemini": "google",
-    "google-ai-studio": "google",
-    "google-aistudio": "google",
-    "google-anthropic-vertex": "google",
-    "google-cloud": "google",
-    "google-genai": "google",
-    "google-generative-ai": "google",
-    "google-generativeai": "google",
-    "google-gla": "google",
-    "google-vertex": "google",
-    "google-vertex-ai": "google",
-    "google-vertex-anthropic": "google",
-    "google-vertexai": "google",
-    "groq-cloud": "groq",
-    "groqcloud": "groq",
-    "grok": "x-ai",
-    "kimi": "moonshotai",
-    "mistral-ai": "mistral",
-    "mistralai": "mistral",
-    "moonshot": "moonshotai",
-    "moonshot-ai": "moonshotai",
-    "open-ai": "openai",
-    "open-router": "openrouter",
-    "openai-codex": "openai",
-    "openai-responses": "openai",
-    "perplexity-ai": "perplexity",
-    "text-completion-openai": "openai",
-    "together": "together",
-    "together-ai": "together",
-    "togetherai": "together",
-    "vertex": "google",
-    "vertex-ai": "google",
-    "vertex-ai-beta": "google",
-    "vertexai": "google",
-    "voyage": "voyageai",
-    "voyage-ai": "voyageai",
-    "x-ai": "x-ai",
-    "xai": "x-ai",
-    "z-ai": "zai",
-    "zhipu": "zhipuai",
-    "zhipu-ai": "zhipuai",
-}
-"""Names in folded form (lower case, ``-`` for any other sign)."""
 
 GATEWAYS = frozenset(
     (
@@ -119,28 +45,6 @@ MAKERS = (
     "typesafe",
 )  # fmt: skip
 """Providers that sell models of their own: where a name is looked up if no provider is stated."""
-
-
-def provider_id(name: str, known: frozenset[str]) -> str | None:
-    """Return a provider's id in the list; None if it is not one.
-
-    Dotted names of frameworks (``openai.chat``, ``aws.bedrock``, ``google.vertex.chat``) are read
-    from their longest known beginning.
-
-    Args:
-        name: As a log writes it.
-        known: Ids of the list.
-    """
-    folded = re.sub(r"[^a-z0-9]+", "-", name.strip().casefold()).strip("-")
-    # Ids of the list may have an underscore (huggingface_groq).
-    exact = {re.sub(r"[^a-z0-9]+", "-", own): own for own in known}
-    words = folded.split("-")
-    for n_words in range(len(words), 0, -1):
-        start = "-".join(words[:n_words])
-        found = _ALIASES.get(start) or exact.get(start)
-        if found is not None:
-            return found if found in known else None
-    return None
 
 
 @dataclass(frozen=True)
@@ -173,7 +77,7 @@ class ListedModel:
 
 def runs_on_own_machines(provider: str | None) -> bool:
     """True if a provider's name is that of an engine on one's own machines."""
-    return provider is not None and _folded(provider) in OWN_MACHINES
+    return provider is not None and folded_name(provider) in OWN_MACHINES
 
 
 def find_listed(name: str, provider: str | None = None) -> ListedModel | None:
@@ -210,10 +114,10 @@ def _find(name: str, provider: str, held: _Snapshot) -> ListedModel | None:
     providers = {entry.id: entry for entry in snapshot.providers}
     known = frozenset(providers)
     stated: str | None = None
-    if provider and _folded(provider) not in GATEWAYS:
-        if _folded(provider) in OWN_MACHINES:
+    if provider and folded_name(provider) not in GATEWAYS:
+        if folded_name(provider) in OWN_MACHINES:
             return None
-        stated = provider_id(provider, known)
+        stated = listed_provider(provider, known)
     prefix, colon, rest = name.partition(":")
     if colon and rest and prefix.casefold() in known:
         # Written out: this provider and no other.
@@ -223,7 +127,7 @@ def _find(name: str, provider: str, held: _Snapshot) -> ListedModel | None:
         if found is not None or _is_fine_tuned(name):
             return found
     found = _anywhere(name, providers, snapshot, stated)
-    if found is None or not provider or _folded(provider) in GATEWAYS:
+    if found is None or not provider or folded_name(provider) in GATEWAYS:
         return found
     if found.provider.id == stated:
         return found
@@ -381,7 +285,7 @@ def _without_own_prefix(provider: str | None) -> Any:
         prefix, slash, rest = name.partition("/")
         if not slash or provider is None:
             return ""
-        return rest if provider_id(prefix, frozenset((provider,))) == provider else ""
+        return rest if listed_provider(prefix, frozenset((provider,))) == provider else ""
 
     return rewrite
 
@@ -448,17 +352,17 @@ def _placed(name: str, known: frozenset[str]) -> Iterator[tuple[str, str, str]]:
     prefix, slash, rest = name.partition("/")
     if not slash:
         return
-    found = provider_id(prefix, known)
+    found = listed_provider(prefix, known)
     if found is not None:
         yield found, rest, "provider prefix"
         inner, slash, last = rest.partition("/")
-        if slash and (found == "aws" or provider_id(inner, known) == found):
+        if slash and (found == "aws" or listed_provider(inner, known) == found):
             yield found, last, "provider prefix"
 
 
 def _is_placed(name: str, known: frozenset[str]) -> bool:
     prefix, slash, _ = name.partition("/")
-    return bool(slash) and provider_id(prefix, known) is not None
+    return bool(slash) and listed_provider(prefix, known) is not None
 
 
 def _by_spelling(provider: Provider, name: str) -> ListedModel | None:
@@ -475,7 +379,3 @@ def _by_spelling(provider: Provider, name: str) -> ListedModel | None:
 
 def _spelt(name: str) -> str:
     return re.sub(r"[.p_](?=\d)|(?<=\d)[.p_](?=\d)", "-", name.casefold())
-
-
-def _folded(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")

@@ -15,12 +15,6 @@ from jeton.corpus.requests.facts_plan import FactsPlan, Places, plan_of
 from jeton.corpus.requests.fields import FieldNames, Fields, LogShape, fields_of
 from jeton.corpus.requests.messages import text_of
 from jeton.corpus.requests.parsed import ParsedRequest, Report
-from jeton.corpus.requests.providers import (
-    provider_id,
-    provider_of_answer,
-    provider_of_model,
-    provider_of_url,
-)
 from jeton.corpus.requests.stated import stated_facts
 from jeton.corpus.requests.steps import with_steps
 from jeton.corpus.requests.tariffs import tariff_of, with_geo
@@ -29,6 +23,12 @@ from jeton.corpus.requests.usage_names import REQUESTS
 from jeton.corpus.requests.usage_paths import UsageAmounts, collect, collect_flat
 from jeton.corpus.requests.variants import searches_of_gateway, variant_of
 from jeton.dimensions import NOT_BILLED
+from jeton.providers import (
+    provider_id,
+    provider_of_answer,
+    provider_of_model,
+    provider_of_url,
+)
 
 _FIRST_FAILING_STATUS: Final = 400
 _FAILED_STATUS: Final = ("error", "failed", "failure")
