@@ -158,7 +158,6 @@ class WeightFormat:
 
 
 _WHOLE = ("fp32", "bf16", "fp16")
-_LINEAR = ("fp8", "fp8-block", "int8", "int4", "nvfp4", "nf4", "nf4-dq")
 _GGUF = ("q8_0", "q6_k", "q5_k", "q4_k", "q4_0", "q3_k", "q2_k")
 _MIXES = {"q4_k_m": ("q4_k", "q6_k"), "q5_k_m": ("q5_k", "q6_k")}
 _ENGINES = "compressed-tensors, AutoAWQ, GPTQModel and bitsandbytes: linear layers of the blocks"

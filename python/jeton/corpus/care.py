@@ -181,11 +181,6 @@ class CorpusCare:
                 "hint: a temperature makes the weights by itself"
             )
 
-    @property
-    def looks_at_documents(self) -> bool:
-        """True if documents are looked at one by one, so that what came before matters."""
-        return bool(self.exact_duplicates or self.near_duplicates or self.quality or self.holdout)
-
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {

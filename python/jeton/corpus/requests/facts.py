@@ -10,18 +10,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from jeton.corpus.lookup import lookup, parsed_json, text_or_none
-from jeton.corpus.requests.counts import MAX_SUMMED, MAX_TOKENS, Watch
+from jeton.corpus.requests.counts import MAX_SUMMED, MAX_TOKENS, Watch, stated_facts
 from jeton.corpus.requests.facts_plan import FactsPlan, Places, plan_of
 from jeton.corpus.requests.fields import FieldNames, Fields, LogShape, fields_of
 from jeton.corpus.requests.messages import text_of
 from jeton.corpus.requests.parsed import ParsedRequest, Report
-from jeton.corpus.requests.stated import stated_facts
 from jeton.corpus.requests.steps import with_steps
-from jeton.corpus.requests.tariffs import tariff_of, with_geo
+from jeton.corpus.requests.tariffs import searches_of_gateway, tariff_of, variant_of, with_geo
 from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage, settle
 from jeton.corpus.requests.usage_names import REQUESTS
 from jeton.corpus.requests.usage_paths import UsageAmounts, collect, collect_flat
-from jeton.corpus.requests.variants import searches_of_gateway, variant_of
 from jeton.dimensions import NOT_BILLED
 from jeton.providers import (
     provider_id,

@@ -94,11 +94,6 @@ class Drawer:
             for key in sorted(self._units)
         )
 
-    @property
-    def is_everything(self) -> bool:
-        """True if nothing was left out."""
-        return self.threshold == 1 << KEY_BITS
-
     def offer(self, unit: Unit) -> None:
         """Keep a unit if it is wanted. Its copies count even where others have to go."""
         if unit.key >= self.threshold:
