@@ -6,14 +6,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
-_TABLE: Final[dict[str, dict[str, list[str]]]] = json.loads(
+from jeton._foreign import json_of
+
+_TABLE: Final[dict[str, dict[str, list[str]]]] = json_of(
     files("jeton").joinpath("providers.json").read_text(encoding="utf-8")
 )
 

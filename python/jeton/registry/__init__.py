@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from jeton._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from jeton.registry.fetching import add, fetch
+    from jeton.registry.adding import add
+    from jeton.registry.fetching import fetch
     from jeton.registry.finding import bundled_dir, cache_dir, place_of
     from jeton.registry.loading import load
     from jeton.registry.places import VocabularyEntry, list_vocabularies, training_card
@@ -44,7 +45,7 @@ __all__ = [
 _LAZY = {
     "TokenizerLike": "jeton.registry.resolving",
     "VocabularyEntry": "jeton.registry.places",
-    "add": "jeton.registry.fetching",
+    "add": "jeton.registry.adding",
     "bundled_dir": "jeton.registry.finding",
     "cache_dir": "jeton.registry.finding",
     "fetch": "jeton.registry.fetching",

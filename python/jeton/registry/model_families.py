@@ -9,11 +9,12 @@ The families stand in ``model_families.toml``.
 from __future__ import annotations
 
 import re
-import tomllib
 from importlib.resources import files
 from typing import NamedTuple
 
-_TABLE = tomllib.loads(
+from jeton._foreign import toml_of
+
+_TABLE = toml_of(
     files("jeton.registry").joinpath("model_families.toml").read_text(encoding="utf-8")
 )
 

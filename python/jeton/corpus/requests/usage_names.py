@@ -9,13 +9,14 @@ cacheReadTokens``, ``gen_ai.usage.details.cache_read_tokens`` and ``InputTokenCo
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
-TABLE: Final[Mapping[str, Any]] = tomllib.loads(
+from jeton._foreign import toml_of
+
+TABLE: Final[Mapping[str, Any]] = toml_of(
     files("jeton.corpus.requests").joinpath("shapes.toml").read_text(encoding="utf-8")
 )
 """Shapes of records, names of fields and names of amounts, as ``shapes.toml`` has them."""
