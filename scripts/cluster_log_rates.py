@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from jeton.auditing import Audit
-from jeton.cluster.log_counting import add_up
+from jeton.cluster.token_counting import add_up
 from jeton.corpus.requests import shards
 from jeton.corpus.requests.seams import PartEntry, entries
 

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from jeton.corpus.requests.agents import SHAPES_OF_AGENTS
-from jeton.corpus.requests.fields import FIELD_TABLES
+from jeton.corpus.requests.fields import NAMES
 from jeton.corpus.requests.issues import ISSUE_KINDS
 from jeton.corpus.requests.joining import JOINED_KINDS
 from jeton.corpus.requests.pieces import PIECE_KINDS
-from jeton.corpus.requests.providers import ALIASES
 from jeton.corpus.requests.shapes import SHAPES
 from jeton.corpus.requests.spans import USAGE_PREFIXES
 from jeton.corpus.requests.tariffs import TARIFF_WORDS
@@ -39,6 +38,7 @@ from jeton.corpus.requests.usage_names import (
     WRITE_BESIDE,
     WRITE_INSIDE,
 )
+from jeton.providers import NAMES as PROVIDERS
 from scripts.marked import Part
 
 __all__ = ["PAGE", "PARTS", "main"]
@@ -63,6 +63,23 @@ _CONVENTIONS = {
 }
 
 
+_FIELDS = {
+    "what was sent": ("prompt",),
+    "what came back": ("response",),
+    "the request": ("request_places",),
+    "the response": ("response_places", "streams"),
+    "the usage": ("usage", "loose", "nested", "beside"),
+    "the model": ("model",),
+    "the provider": ("provider",),
+    "the tariff": ("tier", "speed"),
+    "an answer of the gateway's cache": ("gateway_cache",),
+    "the stated cost": ("cost",),
+    "the conversation": ("conversation",),
+    "the time": ("time",),
+    "the id": ("id",),
+}
+
+
 def _code(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
@@ -83,7 +100,10 @@ def shapes() -> str:
 
 def fields() -> str:
     """Names of fields by what is looked for."""
-    return _table(("fact", "names"), [(k, _code(v)) for k, v in FIELD_TABLES.items()])
+    rows = [
+        (fact, _code(name for key in keys for name in NAMES[key])) for fact, keys in _FIELDS.items()
+    ]
+    return _table(("fact", "names"), rows)
 
 
 def amounts() -> str:
@@ -120,7 +140,7 @@ def tariffs() -> str:
             by_tariff.setdefault(tariff or "not said", []).append(word)
     words = _table(("tariff", "words"), [(k, _code(v)) for k, v in by_tariff.items()])
     own = _table(
-        ("provider", "other words"), [(f"`{k}`", _code(v)) for k, v in ALIASES.items() if v]
+        ("provider", "other words"), [(f"`{k}`", _code(v)) for k, v in PROVIDERS.items() if v]
     )
     return f"{words}\n\n{own}"
 

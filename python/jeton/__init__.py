@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from jeton.converting import convert
     from jeton.datasets import tokenize_dataset, transcode_dataset, verify_dataset
     from jeton.doctor import diagnose
+    from jeton.economics.ledger.logs import ledger, read_usage
     from jeton.estimating.bounds import TokenBounds
     from jeton.explaining import explain
     from jeton.locking import compare_locks, make_lock
@@ -88,7 +89,6 @@ if TYPE_CHECKING:
     from jeton.planning.serving import plan_admission, plan_chunks, plan_fleet
     from jeton.planning.sweep import sweep
     from jeton.preprocess import PreprocessOptions, preprocess_files, preprocess_texts
-    from jeton.pricing import ledger, read_usage
     from jeton.probe import probe_digest
     from jeton.progress import Progress
     from jeton.registry import list_vocabularies, load
@@ -191,7 +191,7 @@ _LAZY = {
     "diagnose": "jeton.doctor",
     "explain": "jeton.explaining",
     "inspect_texts": "jeton.comparing",
-    "ledger": "jeton.pricing",
+    "ledger": "jeton.economics.ledger.logs",
     "list_vocabularies": "jeton.registry",
     "load": "jeton.registry",
     "make_lock": "jeton.locking",
@@ -202,7 +202,7 @@ _LAZY = {
     "preprocess_files": "jeton.preprocess",
     "preprocess_texts": "jeton.preprocess",
     "probe_digest": "jeton.probe",
-    "read_usage": "jeton.pricing",
+    "read_usage": "jeton.economics.ledger.logs",
     "recommend": "jeton.planning.recommend",
     "sweep": "jeton.planning.sweep",
     "tokenize_dataset": "jeton.datasets",

@@ -23,7 +23,7 @@ from jeton.formats import Loss, Rewording
 from jeton.formats.model_settings import settings_of
 from jeton.formats.names import user_path
 from jeton.formats.saving import write_files
-from jeton.formats.targets import find_target
+from jeton.formats.writing import find_target
 from jeton.probe import probe_texts
 from jeton.registry import TokenizerLike, load
 from jeton.registry.resolving import wrong_kind

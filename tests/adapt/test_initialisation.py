@@ -15,7 +15,7 @@ from jeton.adapt import VocabularyChange
 from jeton.adapt.weights import METHODS, apply
 from jeton.adapt.weights.pursuit import matching_pursuit
 from jeton.adapt.weights.similar import sparsemax
-from jeton.checkpoint.elements import decoded
+from jeton.checkpoint.rows import decoded
 from jeton.errors import UsageError
 from tests.adapt import tiny
 

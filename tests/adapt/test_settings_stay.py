@@ -15,8 +15,7 @@ from jeton.adapt.pruning import prune
 from jeton.adapt.reading import Reading
 from jeton.adapt.saving import adapted_target, save_adapted
 from jeton.adapt.weights import apply
-from jeton.formats.model_settings import settings_of
-from jeton.formats.origins import inherit
+from jeton.formats.model_settings import inherit, settings_of
 from tests.adapt import tiny
 
 TEXT = ["a harbour pilot boards the ship before the harbour"] * 9

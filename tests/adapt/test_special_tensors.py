@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import jeton
 from jeton.adapt.weights import apply, verify
-from jeton.checkpoint.elements import decoded, encoded
+from jeton.checkpoint.rows import decoded, encoded
 from jeton.errors import AdaptError
 from tests.adapt import tiny
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import jeton
 from jeton.adapt import VocabularyChange
-from jeton.checkpoint.elements import encoded
+from jeton.checkpoint.rows import encoded
 
 N_OLD = 53
 """Ids of the old tokenizer; no other axis of a tiny checkpoint is as long."""

@@ -16,7 +16,7 @@ from jeton.auditing import Audit, AuditReport
 from jeton.workload.counting import counts as counts_module
 from jeton.workload.inputs import requests as requests_module
 from jeton.workload.inputs.requests import RequestCollector
-from jeton.workload.sampling.drawing import Drawer, Unit
+from jeton.workload.sampling.deep_sample import Drawer, Unit
 from tests.auditing.tiny import documentation
 
 DOCUMENTS = st.lists(

@@ -19,7 +19,7 @@ from jeton.doctor import diagnose
 from jeton.findings import Severity
 from jeton.formats.model_settings import ModelSettings, settings_of
 from jeton.formats.saving import write_files
-from jeton.formats.targets import find_target
+from jeton.formats.writing import find_target
 from tests.cases.places import load_cases, put_files
 from tests.doctor import ward
 

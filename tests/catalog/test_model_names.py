@@ -8,8 +8,8 @@ from genai_prices.data_snapshot import get_snapshot
 from jeton.catalog import price
 from jeton.catalog.model_names import find_listed
 from jeton.catalog.price_sheet import price_sheet
-from jeton.catalog.providers import provider_id
 from jeton.errors import UnknownPriceError
+from jeton.providers import listed_provider
 
 ARN = "arn:aws:bedrock:us-east-1:123456789012"
 HAIKU = "anthropic.claude-haiku-4-5-20251001-v1:0"
@@ -140,7 +140,7 @@ def test_every_name_of_the_list_is_itself() -> None:
 )
 def test_providers_have_many_names(name: str, listed: str | None) -> None:
     known = frozenset(provider.id for provider in get_snapshot().providers)
-    assert provider_id(name, known) == listed
+    assert listed_provider(name, known) == listed
 
 
 def test_prices_are_found_by_the_same_rules() -> None:

@@ -16,7 +16,7 @@ import pytest
 import jeton
 from jeton.cluster import count_pretokens_on_ray, counting
 from jeton.corpus import CorpusCare, NearDuplicateSettings
-from jeton.corpus.quality import Rule
+from jeton.corpus.care import Rule
 from jeton.datasets import units
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.training import TrainSettings, save_counts

@@ -18,15 +18,14 @@ from hypothesis import strategies as st
 import jeton.auditing.log_counting
 from jeton._core import Tokenizer
 from jeton.auditing import Audit
-from jeton.cluster import count_logs_on_ray, log_counting
+from jeton.cluster import count_logs_on_ray, token_counting
 from jeton.cluster.sessions import RaySession
 from jeton.corpus import InputFile
 from jeton.corpus.requests import answers, joining, shards, stream
 from jeton.corpus.requests.shards import LogShard
 from jeton.errors import EmptyCorpusError, RecordError, UsageError
 from jeton.report import to_json
-from jeton.workload.counting.core_sums import CoreSums
-from jeton.workload.counting.counts import Counts
+from jeton.workload.counting.counts import CoreSums, Counts
 from tests.auditing.tiny import train_tiny
 from tests.cases.test_ledger_cases import content
 
@@ -48,7 +47,7 @@ class InThisProcess:
         error: Exception | None = None
         for number in reversed(range(len(calls))):
             arguments = [self.result(argument) for argument in calls[number]]
-            self.n_counted += function is log_counting.count_part
+            self.n_counted += function is token_counting.count_part
             try:
                 made = function(self.shared, *arguments)
             except Exception as one:
@@ -101,7 +100,7 @@ def cut(monkeypatch: pytest.MonkeyPatch, n_records: int = 1) -> None:
     monkeypatch.setattr(stream, "plan_shards", plan)
     monkeypatch.setattr(jeton.auditing.log_counting, "plan_shards", plan)
     monkeypatch.setattr(shards, "SHARD_BYTES", 1)
-    monkeypatch.setattr(log_counting, "MERGED_PARTS", 3)
+    monkeypatch.setattr(token_counting, "MERGED_PARTS", 3)
 
 
 def reports(paths: Any, tokenizer: Tokenizer, **options: Any) -> tuple[str, str]:
@@ -231,7 +230,7 @@ def test_mixed_logs_give_the_report_of_one_machine(
         cut(patch, data.draw(st.integers(1, 9)))
         patch.setattr(answers, "MAX_ANSWERS", data.draw(st.sampled_from([3, 10, 1_000])))
         patch.setattr(joining, "MAX_SPANS", data.draw(st.sampled_from([2, 5, 1_000])))
-        patch.setattr(log_counting, "MAX_ROUNDS", data.draw(st.integers(0, 3)))
+        patch.setattr(token_counting, "MAX_ROUNDS", data.draw(st.integers(0, 3)))
         whole, parts = reports(paths, tiny)
     assert parts == whole
 

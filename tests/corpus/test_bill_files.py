@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from jeton.corpus.bills.files import parse_bill, read_bill
 from jeton.corpus.bills.rows import read_amount
+from jeton.economics.ledger.logs import parse_usage, read_usage
 from jeton.errors import JetonError, LimitError, RecordError, UsageError
-from jeton.pricing.usage_files import parse_usage, read_usage
 
 FOCUS = """\
 BilledCost,BillingCurrency,ChargeCategory,ChargePeriodStart,ChargeDescription,\

@@ -10,10 +10,9 @@ import pytest
 
 from jeton import _core
 from jeton.corpus import CharacterStatistics, CorpusCare, HoldOut, InputFile, NearDuplicateSettings
-from jeton.corpus.care import CorpusCarer
+from jeton.corpus.care import RULE_SETS, CorpusCarer, QualityFilter, Rule
 from jeton.corpus.dedup import Deduplicator
 from jeton.corpus.holdout import BETWEEN, HELD_OUT, TRAINED, HoldOutSplit
-from jeton.corpus.quality import RULE_SETS, QualityFilter, Rule
 from jeton.errors import EmptyCorpusError, UsageError
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.corpus import InputFile, open_documents
-from jeton.corpus.domains import domain_of_file
+from jeton.corpus.inputs import domain_of_file
 from jeton.errors import InvalidTextError, RecordError, UsageError
 
 RECORDS: list[dict[str, Any]] = [

@@ -8,12 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.corpus.requests.usage import MAX_TOKENS, Usage, normalise_usage
+from jeton.corpus.requests.counts import MAX_TOKENS
+from jeton.corpus.requests.usage import Usage, settle
+from jeton.corpus.requests.usage_paths import UsageAmounts, collect, collect_flat
 
 
 def normalise(usage: dict[str, Any]) -> tuple[tuple[int, ...], str, list[str]]:
     kinds: list[str] = []
-    result = normalise_usage(usage, lambda kind, _detail: kinds.append(kind))
+    amounts = UsageAmounts()
+    collect(usage, amounts, lambda kind, _detail: kinds.append(kind))
+    result = settle(amounts, lambda kind, _detail: kinds.append(kind))
     counts = (
         result.input, result.cache_read, result.cache_write, result.output, result.reasoning
     )  # fmt: skip
@@ -201,7 +205,9 @@ def test_what_cannot_be_is_reported(
 
 def test_short_names_mean_tokens_only_inside_a_usage() -> None:
     record = {"input": "How many?", "output": "Three", "prompt_tokens": 4}
-    result = normalise_usage(record, lambda *_: pytest.fail("reported"), is_nested=False)
+    amounts = UsageAmounts()
+    collect_flat(record, amounts, lambda *_: pytest.fail("reported"))
+    result = settle(amounts, lambda *_: pytest.fail("reported"))
     assert result == Usage(input=4)
 
 

@@ -93,7 +93,7 @@ class TestBlocks:
             Trace.of([0.0, 1.0], [1, 1], [1, 1], block_tokens=16, blocks=[[1]])
 
     def test_too_many_are_an_error(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setattr("jeton.corpus.traces.blocks.MAX_BLOCKS", 3)
+        monkeypatch.setattr("jeton.corpus.traces.trace.MAX_BLOCKS", 3)
         with pytest.raises(LimitError, match="more than 3 blocks"):
             read_trace(self.written(tmp_path, [[1, 2], [3, 4]]))
 

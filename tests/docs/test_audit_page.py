@@ -10,7 +10,7 @@ from jeton.auditing.options.pipeline import read_pipeline
 from jeton.auditing.options.preprocessing_steps import STEPS
 from jeton.corpus import names
 from jeton.workload import digests
-from jeton.workload.counting import groups, intervals
+from jeton.workload.counting import intervals
 from jeton.workload.inputs import requests
 from jeton.workload.sampling import deep_sample
 from tests.docs.pages import text_of
@@ -35,7 +35,7 @@ def test_every_step_is_named() -> None:
 
 def test_limits_are_those_of_the_code() -> None:
     for figure in (
-        f"{groups.N_GROUPS:,} groups",
+        f"{intervals.N_GROUPS:,} groups",
         f"below {intervals.MIN_GROUPS} groups",
         f"sample of {deep_sample.DEEP_SAMPLE_BYTES >> 20} MiB",
         f"{digests.MAX_TRACKED_DOCUMENTS:,} documents",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jeton.formats import FORMATS
-from jeton.formats.targets import FORMAT_NAMES
+from jeton.formats.writing import FORMAT_NAMES
 from tests.docs.pages import text_of
 
 TEXT = text_of("formats")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from jeton.corpus import RequestColumns
-from jeton.corpus.requests.fields import MODEL_FIELDS, PROMPT_FIELDS
+from jeton.corpus.requests.fields import NAMES
 from jeton.corpus.requests.issues import ISSUE_KINDS
 from scripts import inputs_page
 from tests.docs.pages import text_of
@@ -16,7 +16,7 @@ TEXT = text_of("inputs")
 def test_every_kind_of_issue_and_every_column_is_on_the_page() -> None:
     names = [*ISSUE_KINDS, *(field.name for field in fields(RequestColumns))]
     assert [name for name in names if f"`{name}`" not in TEXT] == []
-    named = [*PROMPT_FIELDS[:6], *MODEL_FIELDS[:2]]
+    named = [*NAMES["prompt"][:6], *NAMES["model"][:2]]
     assert [name for name in named if f"`{name}`" not in TEXT] == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 
-from jeton.pretokenizing.normalizers import NORMALIZERS
+from jeton.pretokenizing.rules import NORMALIZERS
 from jeton.training import ALGORITHMS
 from jeton.training.algorithms import find_algorithm
 from tests.docs.pages import text_of

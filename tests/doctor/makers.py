@@ -18,7 +18,7 @@ from jeton.doctor.settings import write_snapshot
 from jeton.errors import LossyConversionWarning
 from jeton.formats.model_settings import ModelSettings, settings_of
 from jeton.formats.saving import write_files
-from jeton.formats.targets import find_target
+from jeton.formats.writing import find_target
 from tests.doctor import ward
 from tests.doctor.ward import model_dir
 from tests.formats import small

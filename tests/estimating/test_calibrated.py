@@ -12,8 +12,7 @@ from click.testing import CliRunner, Result
 import jeton
 from jeton.cli.app import app
 from jeton.errors import FormatError, UsageError
-from jeton.estimating.calibrated import CountModel, load_count_model
-from jeton.estimating.features import FEATURES, features_of, kind_of
+from jeton.estimating.calibrated import FEATURES, CountModel, features_of, kind_of, load_count_model
 from jeton.estimating.learning import learn_from_texts
 from jeton.estimating.sampled import sampled_count
 

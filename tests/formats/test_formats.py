@@ -11,7 +11,7 @@ import pytest
 
 from jeton import FormatError, UsageError, _core
 from jeton.formats import FileFormat, detect, load_file
-from jeton.formats.bert import is_lowercase
+from jeton.formats.single import is_lowercase
 from tests.formats import small
 
 # What "hello world" becomes, and how the file is called where its name matters.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from jeton import FormatError, JetonError, LimitError, _core
 from jeton.formats import FileFormat, detect, load_file, read_folder, reading
-from jeton.formats.finding import find_tokenizer_file
+from jeton.formats.homes import find_tokenizer_file
 from tests.formats import small
 
 SEEDS = {
@@ -198,7 +198,7 @@ class TestFolders:
                 return next(self.inside)
 
         (tmp_path / "x.txt").write_bytes(b"")
-        monkeypatch.setattr("jeton.formats.finding.os.scandir", Counted)
+        monkeypatch.setattr("jeton.formats.homes.os.scandir", Counted)
         assert find_tokenizer_file(tmp_path) is None
         assert looked_at <= 10_001
 

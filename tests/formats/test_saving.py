@@ -29,7 +29,7 @@ from jeton.errors import (
     UsageError,
 )
 from jeton.formats import FORMATS, Loss, expressible, load_file, save_file, to_bytes
-from jeton.formats.targets import find_target
+from jeton.formats.writing import find_target
 from tests.formats import small
 
 

@@ -12,8 +12,7 @@ import pytest
 from jeton._core import Tokenizer, from_vocab_txt
 from jeton.errors import EmptyCorpusError, MissingExtraError, UsageError
 from jeton.metrics import code_use, identifier_parts
-from jeton.metrics.code import MAX_SOURCE_CHARS
-from jeton.metrics.grammars import LANGUAGES, grammar
+from jeton.metrics.code import LANGUAGES, MAX_SOURCE_CHARS, grammar
 from tests.auditing.tiny import train_tiny
 
 SOURCE = "def parseHttp(maxSize):\n    return maxSize + größe_2  # a comment\n"

@@ -16,8 +16,8 @@ from jeton.adapt.extending import extend
 from jeton.adapt.pruning import prune
 from jeton.adapt.weights import apply, verify
 from jeton.adapt.weights.gguf_applying import apply_gguf
-from jeton.checkpoint.elements import decoded
 from jeton.checkpoint.gguf_file import read_gguf_file
+from jeton.checkpoint.rows import decoded
 from tests.adapt import tiny
 from tests.models.networks import Bert, Llama
 from tests.models.smollm import HEADS, KV_HEADS

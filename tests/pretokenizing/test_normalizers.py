@@ -17,7 +17,7 @@ from jeton.cli import options
 from jeton.cli.app import app
 from jeton.errors import UsageError
 from jeton.pretokenizing import NORMALIZERS
-from jeton.pretokenizing.normalizers import (
+from jeton.pretokenizing.rules import (
     ARABIC_ALEF_FORMS,
     ARABIC_DIACRITICS,
     HEBREW_POINTS,

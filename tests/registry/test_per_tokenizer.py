@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 import jeton
-from jeton.registry.per_tokenizer import PerTokenizer
+from jeton.registry.resolving import PerTokenizer
 
 
 def test_a_value_is_made_once_for_each_object() -> None:

@@ -9,8 +9,12 @@ import numpy as np
 from jeton._core import Tokenizer
 from jeton.auditing import audit
 from jeton.metrics.bootstrap import CONFIDENCE
-from jeton.workload.counting.groups import N_GROUPS, GroupSums
-from jeton.workload.counting.intervals import bytes_per_token_interval, tokens_per_document_interval
+from jeton.workload.counting.intervals import (
+    N_GROUPS,
+    GroupSums,
+    bytes_per_token_interval,
+    tokens_per_document_interval,
+)
 
 
 def _words(generator: random.Random, n: int) -> list[str]:

@@ -13,8 +13,8 @@ from jeton._core import Surveyor, TextBatch, Tokenizer
 from jeton.auditing.analyses.layout import without_needless_whitespace
 from jeton.auditing.evidence import percent
 from jeton.guard.wordlist import MARKERS
-from jeton.workload.counting.joining import MIN_JOINED_BYTES, Observed, joined
-from jeton.workload.counting.lookalikes import LookalikeCounts
+from jeton.workload.counting.counts import LookalikeCounts
+from jeton.workload.counting.scan import MIN_JOINED_BYTES, Observed, joined
 from jeton.workload.digests import DuplicateTracker, digests_of, digests_of_pairs
 from jeton.workload.sampling.passages import N_SAMPLES, PassageSampler, TermFinder
 

@@ -1,6 +1,6 @@
 //! Figures that published filters of web text look at, one row for each document.
 //!
-//! The rules themselves (which figure may be how large) are not here; see `jeton.corpus.quality`,
+//! The rules themselves (which figure may be how large) are not here; see `jeton.corpus.care`,
 //! which names the origin of each. Words are what white space separates; a line that holds nothing
 //! but white space does not count; paragraphs are separated by such lines. All shares are between 0
 //! and 1, and 0 where there is nothing to share.

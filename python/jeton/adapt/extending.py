@@ -24,7 +24,7 @@ from jeton.adapt.reachable import unreachable_tokens
 from jeton.adapt.reading import Corpus, HeldOutText, Reading
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, UsageError
-from jeton.formats.origins import inherit
+from jeton.formats.model_settings import inherit
 from jeton.registry import TokenizerLike, resolve
 from jeton.training.settings import DEFAULT_MIN_FREQUENCY
 

@@ -24,8 +24,7 @@ from jeton.adapt.reading import Corpus, HeldOutText, Reading
 from jeton.adapt.shrinking import shrink
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, UsageError
-from jeton.formats.model_settings import settings_of
-from jeton.formats.origins import inherit
+from jeton.formats.model_settings import inherit, settings_of
 from jeton.registry import TokenizerLike, resolve
 
 

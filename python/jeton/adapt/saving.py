@@ -11,8 +11,7 @@ from jeton.adapt.change import CHANGE_FILE, VocabularyChange
 from jeton.errors import AdaptError, LossyConversionError
 from jeton.formats.names import is_folder_name, name_of_file
 from jeton.formats.saving import write_files
-from jeton.formats.targets import Target, find_target
-from jeton.formats.writing import render
+from jeton.formats.writing import Target, find_target, render
 from jeton.registry import TokenizerLike, resolve
 
 

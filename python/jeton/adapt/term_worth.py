@@ -25,7 +25,7 @@ from jeton.economics.serving.capacity import RequestLengths
 from jeton.economics.serving.parameters import count_parameters
 from jeton.economics.vocabulary.trade import vocabulary_trade
 from jeton.errors import UsageError
-from jeton.formats.documents import read_object
+from jeton.formats.reading import read_object
 from jeton.registry import TokenizerLike, resolve
 
 _MAX_SLOTS = 5_000

@@ -16,10 +16,17 @@ costs O(pairs of a token and a unit that it touches) for each row.
 
 from __future__ import annotations
 
-from jeton.attribution.batches import fold_attention_batch, fold_scores_batch
-from jeton.attribution.folding import Rule, dropped_score, fold_attention, fold_scores
+from jeton.attribution.folding import (
+    Rule,
+    ScoredSegment,
+    dropped_score,
+    fold_attention,
+    fold_attention_batch,
+    fold_scores,
+    fold_scores_batch,
+    scored_segments,
+)
 from jeton.attribution.places import TokenPlaces, places_from_offsets, token_places
-from jeton.attribution.segments import ScoredSegment, scored_segments
 from jeton.attribution.units import (
     Units,
     byte_units,

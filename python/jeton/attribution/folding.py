@@ -2,11 +2,17 @@
 
 Sums conserve: the units' scores and what was dropped add up to the tokens' scores. Attention is
 summed over keys and averaged over queries, so that rows that sum to 1 still do.
+
+Attribution of batches: one padded array, or a list of arrays, and the units of each text.
+
+Scores as stretches of the text: what a coloured view draws, as data.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -179,3 +185,189 @@ def _numbers(values: ArrayLike, name: str) -> NDArray[Any]:
 def _result_type(values: NDArray[Any]) -> type[np.floating[Any]]:
     small = values.dtype.kind == "f" and values.dtype.itemsize <= 4
     return np.float32 if small else np.float64
+
+
+Side = Literal["right", "left"]
+
+
+def fold_scores_batch(
+    scores: NDArray[Any] | Sequence[ArrayLike],
+    units: Sequence[Units],
+    *,
+    how: Rule = "sum",
+    empty: float = np.nan,
+    padding_side: Side = "right",
+) -> list[Floats]:
+    """Fold the scores of many texts.
+
+    Args:
+        scores: (n_texts, ..., length) with padding, or one array (..., n_tokens) for each text.
+        units: Units of each text.
+        how: The rule, as for ``fold_scores``.
+        empty: As for ``fold_scores``.
+        padding_side: Which end of the last axis is padding, if it is longer than the text.
+
+    Returns:
+        One array (..., n_units) for each text.
+
+    Raises:
+        UsageError: a shape, a type or the rule is wrong; it says of which text.
+    """
+    found = []
+    for index, (values, own) in enumerate(_each(scores, units)):
+        cut = values[..., _kept(values.shape[-1:], own.n_tokens, index, padding_side)]
+        found.append(fold_scores(cut, own, how=how, empty=empty))
+    return found
+
+
+def fold_attention_batch(
+    attention: NDArray[Any] | Sequence[ArrayLike],
+    units: Sequence[Units],
+    *,
+    queries: Rule = "mean",
+    keys: Rule = "sum",
+    renormalize: bool = False,
+    empty: float = np.nan,
+    padding_side: Side = "right",
+) -> list[Floats]:
+    """Fold the attention of many texts, each to itself.
+
+    Args:
+        attention: (n_texts, ..., length, length) with padding, or one array
+            (..., n_tokens, n_tokens) for each text.
+        units: Units of each text.
+        queries: As for ``fold_attention``.
+        keys: As for ``fold_attention``.
+        renormalize: As for ``fold_attention``.
+        empty: As for ``fold_attention``.
+        padding_side: Which end of both last axes is padding.
+
+    Returns:
+        One array (..., n_units, n_units) for each text.
+
+    Raises:
+        UsageError: a shape, a type or a rule is wrong; it says of which text.
+    """
+    found = []
+    for index, (values, own) in enumerate(_each(attention, units)):
+        kept = _kept(values.shape[-2:], own.n_tokens, index, padding_side)
+        found.append(
+            fold_attention(
+                values[..., kept, kept],
+                own,
+                queries=queries,
+                keys=keys,
+                renormalize=renormalize,
+                empty=empty,
+            )
+        )
+    return found
+
+
+def _each(
+    values: NDArray[Any] | Sequence[ArrayLike], units: Sequence[Units]
+) -> list[tuple[NDArray[Any], Units]]:
+    if len(values) != len(units):
+        raise UsageError(f"{len(values)} arrays for the units of {len(units)} texts")
+    return [(np.asarray(one), own) for one, own in zip(values, units, strict=True)]
+
+
+def _kept(shape: tuple[int, ...], n_tokens: int, index: int, side: Side) -> slice:
+    """Return the part of an axis that is not padding."""
+    if side not in ("right", "left"):
+        raise UsageError(f"padding_side is {side!r}; expected 'right' or 'left'")
+    if len(set(shape)) != 1 or shape[0] < n_tokens:
+        raise UsageError(
+            f"text {index} has {n_tokens} tokens, but the last axes of its array are {shape}; "
+            "expected room for all of them, and as many queries as keys"
+        )
+    return slice(shape[0] - n_tokens, None) if side == "left" else slice(0, n_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSegment:
+    """A stretch of text with its score.
+
+    Attributes:
+        text: The text; of a special token its label.
+        start: First code point.
+        end: One past the last code point; equal to the start for a special token.
+        score: The unit's score; None: the text is in no unit, or the score is not a number.
+        relative: The score divided by the largest magnitude of all, -1 to 1; None where the
+            score is.
+        n_tokens: Tokens that have a share in it.
+        is_special: True if it is a special token, which is not in the text.
+    """
+
+    text: str
+    start: int
+    end: int
+    score: float | None
+    relative: float | None
+    n_tokens: int
+    is_special: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+def scored_segments(
+    units: Units, scores: ArrayLike, *, special_labels: Sequence[str] = ()
+) -> list[ScoredSegment]:
+    """Cut the text into the units, with their scores.
+
+    The segments that are not special, joined, are the text: what lies between units has segments
+    without a score. A unit that begins inside the one before it (a character whose bytes belong to
+    two words) has the rest, which may be nothing.
+
+    Args:
+        units: Words, characters or spans.
+        scores: (n_units,), as ``fold_scores`` gives them for one text.
+        special_labels: Labels of the special tokens, in their order; ``""`` for those beyond.
+
+    Raises:
+        UsageError: the scores have another shape, or the units are bytes, which are no text.
+    """
+    if units.kind == "bytes":
+        raise UsageError("bytes cannot be drawn as text; expected words, characters or spans")
+    values = np.asarray(scores, np.float64)
+    if values.shape != (len(units),):
+        raise UsageError(f"scores have shape {values.shape}; expected ({len(units)},)")
+    finite = np.abs(values[np.isfinite(values)])
+    largest = float(finite.max()) if finite.size else 0.0
+    labels = iter(special_labels)
+    found: list[ScoredSegment] = []
+    position = 0
+
+    def gap(end: int) -> None:
+        if end > position:
+            text = units.text[position:end]
+            found.append(ScoredSegment(text, position, end, None, None, 0, is_special=False))
+
+    rows = zip(
+        units.starts.tolist(),
+        units.ends.tolist(),
+        values.tolist(),
+        units.n_tokens_of_unit.tolist(),
+        units.is_special.tolist(),
+        strict=True,
+    )
+    for start, end, value, n_tokens, special in rows:
+        score = value if math.isfinite(value) else None
+        relative = None if score is None else score / largest if largest else 0.0
+        if special:
+            label = next(labels, "")
+            found.append(
+                ScoredSegment(label, position, position, score, relative, n_tokens, is_special=True)
+            )
+            continue
+        gap(start)
+        begin = max(start, position)
+        position = max(end, position)
+        text = units.text[begin:position]
+        found.append(
+            ScoredSegment(text, begin, position, score, relative, n_tokens, is_special=False)
+        )
+    gap(len(units.text))
+    return found

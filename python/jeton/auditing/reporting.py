@@ -44,7 +44,7 @@ from jeton.auditing.result import (
 )
 from jeton.auditing.settling import settled
 from jeton.corpus import RequestsSummary
-from jeton.corpus.bills.items import Bill
+from jeton.corpus.bills.rows import Bill
 from jeton.economics.billed import BilledTable
 from jeton.economics.billing.quotas import Quota
 from jeton.economics.ledger import Ledger

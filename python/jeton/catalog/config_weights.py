@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from jeton.catalog.config_fields import ConfigFields
 from jeton.catalog.layers import Part
-from jeton.catalog.number_formats import NumberFormat, number_format
+from jeton.catalog.weight_formats import NumberFormat, number_format
 from jeton.errors import ModelConfigError
 
 _DTYPES: Final = {

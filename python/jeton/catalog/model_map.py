@@ -22,7 +22,7 @@ from jeton._foreign import json_of, toml_of
 from jeton._nearest import nearest
 from jeton.catalog.model_names import find_listed
 from jeton.errors import RecordError, UnknownPriceError
-from jeton.formats.documents import read_settings
+from jeton.formats.reading import read_settings
 
 _MAX_BYTES = 16 * 1024 * 1024
 

@@ -13,11 +13,38 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from jeton.catalog.providers import GATEWAYS, MAKERS, OWN_MACHINES, provider_id
+from jeton.providers import folded_name, listed_provider
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, Provider
+
+
+GATEWAYS = frozenset(
+    (
+        "ai-gateway", "any", "auto", "custom", "gateway", "generic", "helicone", "langchain",
+        "langfuse", "litellm", "litellm-proxy", "llm", "none", "null", "openai-compatible",
+        "openai-like", "other", "portkey", "proxy", "unknown", "vercel",
+    )
+)  # fmt: skip
+"""Words in the provider's place that name no provider: the model decides."""
+
+OWN_MACHINES = frozenset(
+    (
+        "hosted-vllm", "huggingface-local", "jan", "koboldcpp", "llama-cpp", "llama-cpp-python",
+        "llamacpp", "llamafile", "lm-studio", "lmstudio", "local", "localai", "localhost", "mlx",
+        "ollama", "ollama-chat", "oobabooga", "self-hosted", "selfhosted", "sglang", "tabbyapi",
+        "tensorrt-llm", "text-generation-inference", "tgi", "transformers", "triton", "vllm",
+    )
+)  # fmt: skip
+"""Engines on machines of one's own: nobody charges by the token there."""
+
+MAKERS = (
+    "openai", "anthropic", "google", "mistral", "cohere", "deepseek", "x-ai", "moonshotai",
+    "minimax", "zhipuai", "zai", "voyageai", "perplexity", "meta", "elevenlabs", "arcee",
+    "typesafe",
+)  # fmt: skip
+"""Providers that sell models of their own: where a name is looked up if no provider is stated."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +77,7 @@ class ListedModel:
 
 def runs_on_own_machines(provider: str | None) -> bool:
     """True if a provider's name is that of an engine on one's own machines."""
-    return provider is not None and _folded(provider) in OWN_MACHINES
+    return provider is not None and folded_name(provider) in OWN_MACHINES
 
 
 def find_listed(name: str, provider: str | None = None) -> ListedModel | None:
@@ -87,10 +114,10 @@ def _find(name: str, provider: str, held: _Snapshot) -> ListedModel | None:
     providers = {entry.id: entry for entry in snapshot.providers}
     known = frozenset(providers)
     stated: str | None = None
-    if provider and _folded(provider) not in GATEWAYS:
-        if _folded(provider) in OWN_MACHINES:
+    if provider and folded_name(provider) not in GATEWAYS:
+        if folded_name(provider) in OWN_MACHINES:
             return None
-        stated = provider_id(provider, known)
+        stated = listed_provider(provider, known)
     prefix, colon, rest = name.partition(":")
     if colon and rest and prefix.casefold() in known:
         # Written out: this provider and no other.
@@ -100,7 +127,7 @@ def _find(name: str, provider: str, held: _Snapshot) -> ListedModel | None:
         if found is not None or _is_fine_tuned(name):
             return found
     found = _anywhere(name, providers, snapshot, stated)
-    if found is None or not provider or _folded(provider) in GATEWAYS:
+    if found is None or not provider or folded_name(provider) in GATEWAYS:
         return found
     if found.provider.id == stated:
         return found
@@ -258,7 +285,7 @@ def _without_own_prefix(provider: str | None) -> Any:
         prefix, slash, rest = name.partition("/")
         if not slash or provider is None:
             return ""
-        return rest if provider_id(prefix, frozenset((provider,))) == provider else ""
+        return rest if listed_provider(prefix, frozenset((provider,))) == provider else ""
 
     return rewrite
 
@@ -325,17 +352,17 @@ def _placed(name: str, known: frozenset[str]) -> Iterator[tuple[str, str, str]]:
     prefix, slash, rest = name.partition("/")
     if not slash:
         return
-    found = provider_id(prefix, known)
+    found = listed_provider(prefix, known)
     if found is not None:
         yield found, rest, "provider prefix"
         inner, slash, last = rest.partition("/")
-        if slash and (found == "aws" or provider_id(inner, known) == found):
+        if slash and (found == "aws" or listed_provider(inner, known) == found):
             yield found, last, "provider prefix"
 
 
 def _is_placed(name: str, known: frozenset[str]) -> bool:
     prefix, slash, _ = name.partition("/")
-    return bool(slash) and provider_id(prefix, known) is not None
+    return bool(slash) and listed_provider(prefix, known) is not None
 
 
 def _by_spelling(provider: Provider, name: str) -> ListedModel | None:
@@ -352,7 +379,3 @@ def _by_spelling(provider: Provider, name: str) -> ListedModel | None:
 
 def _spelt(name: str) -> str:
     return re.sub(r"[.p_](?=\d)|(?<=\d)[.p_](?=\d)", "-", name.casefold())
-
-
-def _folded(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")

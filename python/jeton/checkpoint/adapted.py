@@ -14,7 +14,7 @@ from typing import Any
 
 from jeton._core import Tokenizer
 from jeton.errors import FormatError, JetonError
-from jeton.formats.documents import read_object
+from jeton.formats.reading import read_object
 from jeton.registry import load
 
 CHANGE_FILE = "vocabulary_change.json"

@@ -23,7 +23,7 @@ from jeton.checkpoint.vocabulary_tensors import (
     role_of,
 )
 from jeton.errors import JetonError
-from jeton.formats.documents import read_object
+from jeton.formats.reading import read_object
 
 ID_FILES = (
     "config.json",

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from jeton.formats.documents import read_object
+from jeton.formats.reading import read_object
 
 _MAX_INTEGER = 1 << 40
 """Sizes above this are no sizes."""

@@ -10,7 +10,7 @@ from typing import Any
 from jeton.checkpoint.configuration import ModelConfiguration, read_configuration, token_ids_of
 from jeton.checkpoint.weights import FileProblem, Weights, damage, is_lfs_pointer, read_weights
 from jeton.errors import JetonError
-from jeton.formats.documents import read_object
+from jeton.formats.reading import read_object
 
 _OTHER_FILES = (
     "tokenizer.json",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.checkpoint.elements import decoded, encoded
+from jeton.checkpoint.rows import decoded, encoded
 
 Values = NDArray[Any]
 """Floats, float32 (n_rows, n)."""
@@ -183,7 +183,5 @@ _WRITERS: dict[str, Callable[[Values], Bytes]] = {
     "Q5_1": _write_q5_1,
     "Q6_K": _write_q6_k,
 }
-CAN_READ = frozenset({"F32", "F16", "BF16", *_READERS})
-"""Names of the types whose values can be told."""
 CAN_ENCODE = frozenset({"F32", "F16", "BF16", *_WRITERS})
 """Names of the types that new values can be stored in."""

@@ -13,11 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jeton.formats.gguf_bytes import MAX_ITEMS, MAX_PAIRS, MAX_TENSORS, GgufBytes
+from jeton.formats.gguf import ARRAY, MAX_ITEMS, SCALARS, TEXT, GgufReader
 
-_TEXT, _ARRAY = 8, 9
-_SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
-_CODES = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_SIZES = {kind: struct.calcsize("=" + code) for kind, code in SCALARS.items()}
 
 BLOCKS = {
     0: (1, 4, "F32"), 1: (1, 2, "F16"), 2: (32, 18, "Q4_0"), 3: (32, 20, "Q4_1"),
@@ -47,20 +45,20 @@ class Value:
     @property
     def number(self) -> int | None:
         """The value of an integer; None for any other type."""
-        if self.kind in (6, 7, 12) or self.kind not in _CODES:
+        if self.kind in (6, 7, 12) or self.kind not in SCALARS:
             return None
-        found: int = struct.unpack("<" + _CODES[self.kind], self.data)[0]
+        found: int = struct.unpack("<" + SCALARS[self.kind], self.data)[0]
         return found
 
     @property
     def text(self) -> str | None:
         """The value of a text; None for any other type."""
-        return self.data[8:].decode("utf-8", "replace") if self.kind == _TEXT else None
+        return self.data[8:].decode("utf-8", "replace") if self.kind == TEXT else None
 
     def texts(self) -> list[bytes]:
         """Returns the items of an array of texts."""
         kind, n = struct.unpack_from("<IQ", self.data)
-        if kind != _TEXT:
+        if kind != TEXT:
             return []
         items, at = [], 12
         for _ in range(n):
@@ -72,9 +70,9 @@ class Value:
     def numbers(self) -> list[float]:
         """Returns the items of an array of numbers."""
         kind, n = struct.unpack_from("<IQ", self.data)
-        if kind not in _CODES:
+        if kind not in SCALARS:
             return []
-        return list(struct.unpack_from(f"<{n}{_CODES[kind]}", self.data, 12))
+        return list(struct.unpack_from(f"<{n}{SCALARS[kind]}", self.data, 12))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,23 +123,23 @@ def row_bytes(kind: int, n_columns: int) -> int:
 
 def number_value(like: Value, number: int) -> Value:
     """Returns an integer in the type of another one."""
-    return Value(like.kind, struct.pack("<" + _CODES[like.kind], number))
+    return Value(like.kind, struct.pack("<" + SCALARS[like.kind], number))
 
 
 def texts_value(items: Sequence[bytes]) -> Value:
     """Returns an array of texts."""
-    parts = [struct.pack("<IQ", _TEXT, len(items))]
+    parts = [struct.pack("<IQ", TEXT, len(items))]
     for item in items:
         parts += [len(item).to_bytes(8, "little"), item]
-    return Value(_ARRAY, b"".join(parts))
+    return Value(ARRAY, b"".join(parts))
 
 
 def array_value(like: Value, items: Iterable[float]) -> Value:
     """Returns an array of numbers in the type of another one."""
     kind = int.from_bytes(like.data[:4], "little")
     listed = list(items)
-    packed = struct.pack(f"<{len(listed)}{_CODES[kind]}", *listed)
-    return Value(_ARRAY, struct.pack("<IQ", kind, len(listed)) + packed)
+    packed = struct.pack(f"<{len(listed)}{SCALARS[kind]}", *listed)
+    return Value(ARRAY, struct.pack("<IQ", kind, len(listed)) + packed)
 
 
 def header_bytes(
@@ -179,23 +177,16 @@ def read_gguf_file(path: str | os.PathLike[str]) -> GgufFile:
         return reader.whole(os.fstat(stream.fileno()).st_size)
 
 
-class _Reader(GgufBytes):
+class _Reader(GgufReader):
     def whole(self, n_file_bytes: int) -> GgufFile:
-        if self._take(4) != b"GGUF":
-            raise self._bad("does not begin with GGUF")
-        version = self._number(4)
-        if version != 3:
-            raise self._bad(f"is of version {version}; only 3, little-endian, can be written again")
-        n_tensors, n_values = self._number(8), self._number(8)
-        if n_tensors > MAX_TENSORS or n_values > MAX_PAIRS:
-            raise self._bad(f"announces {n_tensors:,} tensors and {n_values:,} keys")
+        n_tensors, n_values = self._head()
         values: dict[str, Value] = {}
         for _ in range(n_values):
-            key = self._name()
+            key = self._text()
             if key in values:
                 raise self._bad(f"has the key {key[:80]!r} twice")
-            kind = self._number(4)
-            values[key] = Value(kind, self._value(kind, depth=0))
+            kind = self._number("I")
+            values[key] = Value(kind, self._value_bytes(kind, depth=0))
         infos = [self._tensor() for _ in range(n_tensors)]
         stated = values.get("general.alignment")
         alignment = 32 if stated is None else stated.number or 0
@@ -212,19 +203,17 @@ class _Reader(GgufBytes):
             tensors[name] = StoredTensor(name, shape, kind, start + offset, n_bytes)
         return GgufFile(self._file, values, tensors, alignment)
 
-    def _number(self, n: int) -> int:
-        return int.from_bytes(self._take(n), "little")
+    def _check_version(self, version: int) -> None:
+        if version != 3 or self._order != "<":
+            raise self._bad(f"is of version {version}; only 3, little-endian, can be written again")
 
-    def _name(self) -> str:
-        return self._take(self._number(8)).decode("utf-8", "replace")
-
-    def _value(self, kind: int, *, depth: int) -> bytes:
+    def _value_bytes(self, kind: int, *, depth: int) -> bytes:
         if kind in _SIZES:
             return self._take(_SIZES[kind])
-        if kind == _TEXT:
+        if kind == TEXT:
             size = self._take(8)
             return size + self._take(int.from_bytes(size, "little"))
-        if kind != _ARRAY or depth > 4:
+        if kind != ARRAY or depth > 4:
             raise self._bad(f"has a value of the unknown type {kind}")
         head = self._take(12)
         inner, n = struct.unpack("<IQ", head)
@@ -232,15 +221,10 @@ class _Reader(GgufBytes):
             raise self._bad(f"announces an array of {n:,} items")
         if inner in _SIZES:
             return head + self._take(n * _SIZES[inner])
-        return head + b"".join(self._value(inner, depth=depth + 1) for _ in range(n))
+        return head + b"".join(self._value_bytes(inner, depth=depth + 1) for _ in range(n))
 
     def _tensor(self) -> tuple[str, tuple[int, ...], int, int]:
-        name = self._name()
-        n = self._number(4)
-        if n > 4:
-            raise self._bad(f"has tensor {name[:80]!r} of {n} dimensions")
-        shape = tuple(self._number(8) for _ in range(n))[::-1]
-        kind, offset = self._number(4), self._number(8)
+        name, shape, kind, offset = super()._tensor()
         if kind not in BLOCKS:
             raise self._bad(f"has tensor {name[:80]!r} of the unknown type {kind}")
         block = BLOCKS[kind][0]

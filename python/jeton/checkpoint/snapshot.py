@@ -16,7 +16,7 @@ from pathlib import Path
 
 from jeton.checkpoint.safetensors import SafetensorsFile, Tensor, read_header
 from jeton.errors import FormatError, LimitError
-from jeton.formats.documents import read_object
+from jeton.formats.reading import read_object
 
 INDEX_SUFFIX = ".safetensors.index.json"
 

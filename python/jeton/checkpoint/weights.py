@@ -14,7 +14,7 @@ from typing import Literal
 
 from jeton.checkpoint.safetensors import LFS_POINTER, SafetensorsFile, Tensor, read_header
 from jeton.errors import JetonError
-from jeton.formats.documents import read_object
+from jeton.formats.reading import read_object
 
 ProblemKind = Literal["missing", "lfs_pointer", "damaged", "missing_tensor", "pickle"]
 

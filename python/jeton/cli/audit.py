@@ -32,7 +32,7 @@ from jeton.errors import RecordError
 if TYPE_CHECKING:
     from jeton.auditing import AuditReport
     from jeton.auditing.gate import GateResult
-    from jeton.workload.counting.observing import Observer
+    from jeton.workload.counting.scan import Observer
 
 _SETTINGS_FILES = ("terms", "bill", "model_map", "trace")
 """Arguments that are files, but no inputs."""

@@ -148,9 +148,9 @@ def _named(given: str) -> tuple[str, str]:
 
 def _template(tokenizer: Tokenizer, file: str | None, names: dict[str, str]) -> ChatTemplate:
     from jeton.chat import ChatTemplate
-    from jeton.formats.documents import read_template
     from jeton.formats.model_settings import settings_of
     from jeton.formats.names import user_path
+    from jeton.formats.reading import read_template
 
     if file is None:
         found = ChatTemplate.from_tokenizer(tokenizer)

@@ -12,7 +12,7 @@ from jeton.cli.options import load_tokenizer
 from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from jeton.formats.targets import Target
+    from jeton.formats.writing import Target
     from jeton.training import ContinueSettings
 
 _N_SHOWN = 10

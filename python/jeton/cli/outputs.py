@@ -18,8 +18,7 @@ from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
-    from jeton.formats.targets import Target
-    from jeton.formats.writing import Loss
+    from jeton.formats.writing import Loss, Target
     from jeton.training import TrainSettings
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -219,7 +218,7 @@ def _put_beside_model(tokenizer: Tokenizer, folder: Path) -> list[Path]:
     """The files with which `tokenizers` and `transformers` load a model of SentencePiece."""
     from jeton._files import write_whole
     from jeton.errors import FormatError
-    from jeton.formats.pretrained_files import pretrained_files
+    from jeton.formats.saving import pretrained_files
     from jeton.formats.writing import render
 
     files: dict[str, bytes] = {}
@@ -337,7 +336,7 @@ def trained_target(name: str, algorithm: str) -> Target:
         UsageError: The name tells no format.
     """
     from jeton.formats.names import is_folder_name
-    from jeton.formats.targets import find_target
+    from jeton.formats.writing import find_target
 
     is_folder = name.endswith(("/", "\\")) or is_folder_name(Path(name))
     is_sentencepiece = algorithm == "unigram" or algorithm.startswith("sentencepiece-")

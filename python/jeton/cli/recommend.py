@@ -204,7 +204,7 @@ def _inputs_of(domain: str, inputs: tuple[str, ...], domains: str | None) -> lis
     if domains is None:
         return []
     from jeton.corpus import expand_inputs
-    from jeton.corpus.domains import domain_of_file
+    from jeton.corpus.inputs import domain_of_file
 
     by: Any = domains
     files = [f for f in expand_inputs(inputs) if domain_of_file(f, by) == domain]

@@ -1,18 +1,37 @@
-"""Tokens counted by tasks of Ray: sums by file, as one machine has them."""
+"""Tokens counted by tasks of Ray: sums by file, as one machine has them.
+
+Request logs counted by tasks of Ray, part by part, with the counts of one machine.
+
+A task reads a part of a log and counts it as if nothing came before. The driver looks which
+answers, traces and sessions parts share, and what their files stated before them. A part that
+should have known more is counted again with that (``jeton.corpus.requests.seams``). Counts are
+whole numbers and draws of texts by their digests. Further tasks add them up in the order of parts.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from jeton._core import Tokenizer
+from jeton.auditing import Audit
+from jeton.auditing.log_counting import LogJob
 from jeton.cluster.sessions import RaySession, RayTasks
 from jeton.corpus import Format, InputFile
 from jeton.corpus.documents import MAX_DOCUMENT_BYTES
 from jeton.corpus.objects import FileState
+from jeton.corpus.requests.seams import (
+    PartEntry,
+    PartExit,
+    PartState,
+    PartSummary,
+    can_be_apart,
+    entries,
+)
+from jeton.corpus.requests.summary import empty_log
 from jeton.datasets.inputs import find_inputs
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.reading import read_unit
@@ -20,6 +39,7 @@ from jeton.datasets.units import WorkUnit, plan_units
 from jeton.errors import UsageError
 from jeton.progress import OnProgress, Progress
 from jeton.registry import TokenizerLike, resolve
+from jeton.workload.counting.counts import Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +216,165 @@ def count_tokens_on_ray(
                 on_progress(Progress("count", done, total, "bytes", n_documents=n_documents))
     files = {file.path: own for file, own in zip(job.files, sums, strict=True)}
     return CountedTokens(files, found.skipped, n_null, n_bad)
+
+
+MERGED_PARTS = 16
+"""Counts that one task adds up, and the most that are left to the driver."""
+
+MAX_ROUNDS = 3
+"""Rounds in which all parts that should have known more are counted at once. From then on they are
+counted one after another: what each should know is then final."""
+
+
+def count_part(
+    job: LogJob, number: int, entry: PartEntry, num_threads: int
+) -> tuple[PartSummary, PartExit, Counts]:
+    """Count a part.
+
+    Raises:
+        RecordError: A file is unreadable, or, under strict reading, a record.
+        OSError: A file is gone.
+    """
+    left, counts = job.count(number, entry, num_threads=num_threads)
+    return left.summary, left, counts
+
+
+def state_of(job: LogJob, left: PartExit, keys: list[int], traces: list[int]) -> PartState:
+    """Return what a part knew of some ids and traces in the end."""
+    return left.state_of(keys, traces)
+
+
+def add_up(job: LogJob, *counts: Counts) -> Counts:
+    """Add the counts of parts that follow one another."""
+    first, *others = (one.with_setup(job.setup) for one in counts)
+    for other in others:
+        first = first.merge(other)
+    return first
+
+
+def count_logs_on_ray(
+    audit: Audit,
+    inputs: Any,
+    *,
+    workers: int | None = None,
+    tasks: RayTasks | None = None,
+    on_progress: OnProgress | None = None,
+) -> Counts:
+    """Count request logs by tasks of Ray; the counts are those of ``audit.count(inputs)``.
+
+    Connects to the cluster that ``RAY_ADDRESS`` names, or else starts one on this machine.
+
+    Args:
+        audit: The audit, of logs.
+        inputs: Paths, folders, globs and addresses that all nodes can read.
+        workers: Tasks at a time; None: as many as the cluster has cores for.
+        tasks: Demands of each task.
+        on_progress: Called after each part, with stage ``"count"``.
+
+    Raises:
+        EmptyCorpusError: There is no request.
+        MissingExtraError: Ray is not installed.
+        UsageError: The inputs are no logs in files, or something looks at all texts.
+        ClusterError: The cluster cannot be used, or a task died again and again.
+        RecordError: A file is unreadable, or, under strict reading, a record.
+        OSError: A file is gone.
+
+    Example:
+        >>> from jeton.auditing import Audit
+        >>> from jeton.cluster import count_logs_on_ray
+        >>> # audit = Audit(tokenizers=["o200k_base"], logs=True)
+        >>> # report = audit.report(count_logs_on_ray(audit, "/shared/gateway/"))
+    """
+    job = audit.log_job(inputs)
+    tasks = tasks or RayTasks()
+    counts = None
+    while counts is None:
+        with RaySession.open(tasks, job, workers=workers, what="--on ray") as session:
+            made = _Parts(session, job, workers, tasks.num_cpus, on_progress).count()
+            if made is None:
+                job = replace(job, parts=(tuple(shard for part in job.parts for shard in part),))
+            else:
+                counts = _sum(session, job, made, workers)
+    counts.n_skipped_files += len(job.skipped)
+    facts = None if counts.requests is None else counts.requests.facts
+    if facts is not None and not facts.tally.n_requests:
+        raise empty_log(facts, n_skipped=len(job.skipped))
+    return counts
+
+
+class _Parts:
+    """Parts that are counted, again where they should have known more of one another."""
+
+    def __init__(
+        self,
+        session: RaySession,
+        job: LogJob,
+        workers: int | None,
+        num_threads: int,
+        on_progress: OnProgress | None,
+    ) -> None:
+        self._session, self._job, self._workers = session, job, workers
+        self._num_threads, self._on_progress = num_threads, on_progress
+        self._known = [PartEntry(part=number) for number in range(len(job.parts))]
+        self._summaries: dict[int, PartSummary] = {}
+        self._exits: dict[int, Any] = {}
+        self._counts: dict[int, Any] = {}
+        self._n_bytes = 0
+
+    def count(self) -> list[Any] | None:
+        """Return references to the counts of all parts, in order; None: it must be one part."""
+        waiting = list(range(len(self._known)))
+        n_rounds = 0
+        while waiting:
+            self._count(waiting)
+            n_rounds += 1
+            summaries = [self._summaries[number] for number in range(len(self._known))]
+            if not can_be_apart(self._job.parts, summaries):
+                return None
+            wanted = entries(self._job.parts, summaries, self._states)
+            waiting = [
+                number
+                for number, (entry, one) in enumerate(zip(wanted, summaries, strict=True))
+                if not entry.is_like(self._known[number], one.n_tickets, one.n_spans)
+            ]
+            waiting = waiting if n_rounds <= MAX_ROUNDS else waiting[:1]
+            for number in waiting:
+                self._known[number] = wanted[number]
+        return [self._counts[number] for number in range(len(self._known))]
+
+    def _count(self, numbers: list[int]) -> None:
+        calls = [(number, self._known[number], self._num_threads) for number in numbers]
+        found = self._session.results(count_part, calls, self._workers, n_kept=2)
+        for place, (summary, left, counts) in found:
+            number = numbers[place]
+            self._summaries[number], self._exits[number] = summary, left
+            self._counts[number] = counts
+            self._n_bytes += sum(shard.n_bytes for shard in self._job.parts[number])
+            self._report()
+
+    def _states(self, wanted: Mapping[int, tuple[list[int], list[int]]]) -> Mapping[int, PartState]:
+        numbers = list(wanted)
+        calls = [(self._exits[number], *wanted[number]) for number in numbers]
+        found = self._session.results(state_of, calls, self._workers)
+        return {numbers[place]: state for place, state in found}
+
+    def _report(self) -> None:
+        if self._on_progress is not None:
+            total = sum(shard.n_bytes for part in self._job.parts for shard in part)
+            done = min(self._n_bytes, total)
+            self._on_progress(Progress("count", done, total, "bytes", n_documents=0))
+
+
+def _sum(session: RaySession, job: LogJob, parts: list[Any], workers: int | None) -> Counts:
+    """Add up the counts of parts, in their order."""
+    while len(parts) > MERGED_PARTS:
+        groups = [tuple(parts[i : i + MERGED_PARTS]) for i in range(0, len(parts), MERGED_PARTS)]
+        added: dict[int, Any] = {}
+        for place, (_, counts) in session.results(_add_up_apart, groups, workers, n_kept=1):
+            added[place] = counts
+        parts = [added[place] for place in range(len(groups))]
+    return add_up(job, *(session.result(part) for part in parts))
+
+
+def _add_up_apart(job: LogJob, *counts: Counts) -> tuple[None, Counts]:
+    return None, add_up(job, *counts)

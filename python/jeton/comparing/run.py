@@ -21,10 +21,10 @@ from jeton.corpus import open_documents
 from jeton.errors import UsageError
 from jeton.metrics import compression, vocabulary_use, word_use
 from jeton.metrics.bootstrap import Interval, bootstrap_sums
-from jeton.metrics.compression import WORD_SPLITTER
 from jeton.metrics.lengths import common_edges
 from jeton.metrics.quality import QualityMetrics
 from jeton.metrics.quality import quality as quality_of
+from jeton.metrics.words import WORD_SPLITTER
 from jeton.progress import OnProgress
 from jeton.registry import TokenizerLike
 from jeton.workload.choice import Chosen, choose_tokenizers

@@ -10,20 +10,24 @@ batches and the longest document in memory.
 
 from __future__ import annotations
 
-from jeton.corpus.care import CareTally, CorpusCare
-from jeton.corpus.characters import CharacterStatistics
-from jeton.corpus.dedup import NearDuplicateSettings
-from jeton.corpus.documents import DocumentStream, open_documents, require_text
-from jeton.corpus.domains import DomainsBy
-from jeton.corpus.holdout import HoldOut
-from jeton.corpus.inputs import Format, InputFile, expand_inputs
-from jeton.corpus.requests import RequestStream, open_requests
-from jeton.corpus.requests.columns import Correction, RequestBatch, RequestColumns
-from jeton.corpus.requests.issues import LogIssue
-from jeton.corpus.requests.messages import ChatRenderer
-from jeton.corpus.requests.summary import ModelRequests, RequestsSummary
-from jeton.corpus.terms import read_terms
-from jeton.corpus.traces import Trace, read_trace
+from typing import TYPE_CHECKING
+
+from jeton._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from jeton.corpus.care import CareTally, CorpusCare
+    from jeton.corpus.characters import CharacterStatistics
+    from jeton.corpus.dedup import NearDuplicateSettings
+    from jeton.corpus.documents import DocumentStream, open_documents, require_text
+    from jeton.corpus.holdout import HoldOut
+    from jeton.corpus.inputs import DomainsBy, Format, InputFile, expand_inputs
+    from jeton.corpus.requests import RequestStream, open_requests
+    from jeton.corpus.requests.columns import Correction, RequestBatch, RequestColumns
+    from jeton.corpus.requests.issues import LogIssue
+    from jeton.corpus.requests.messages import ChatRenderer
+    from jeton.corpus.requests.summary import ModelRequests, RequestsSummary
+    from jeton.corpus.terms import read_terms
+    from jeton.corpus.traces import Trace, read_trace
 
 __all__ = [
     "CareTally",
@@ -51,3 +55,25 @@ __all__ = [
     "read_trace",
     "require_text",
 ]
+
+# Loaded when first asked for: who reads text files needs none of the readers of logs.
+_LAZY = {
+    **dict.fromkeys(("CareTally", "CorpusCare"), "jeton.corpus.care"),
+    "CharacterStatistics": "jeton.corpus.characters",
+    "NearDuplicateSettings": "jeton.corpus.dedup",
+    **dict.fromkeys(("DocumentStream", "open_documents", "require_text"), "jeton.corpus.documents"),
+    "DomainsBy": "jeton.corpus.inputs",
+    "HoldOut": "jeton.corpus.holdout",
+    **dict.fromkeys(("Format", "InputFile", "expand_inputs"), "jeton.corpus.inputs"),
+    **dict.fromkeys(("RequestStream", "open_requests"), "jeton.corpus.requests"),
+    **dict.fromkeys(
+        ("Correction", "RequestBatch", "RequestColumns"), "jeton.corpus.requests.columns"
+    ),
+    "LogIssue": "jeton.corpus.requests.issues",
+    "ChatRenderer": "jeton.corpus.requests.messages",
+    **dict.fromkeys(("ModelRequests", "RequestsSummary"), "jeton.corpus.requests.summary"),
+    "read_terms": "jeton.corpus.terms",
+    **dict.fromkeys(("Trace", "read_trace"), "jeton.corpus.traces"),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _LAZY)

@@ -21,8 +21,15 @@ from numpy.typing import NDArray
 from jeton._core import DocumentReader, TextBatch
 from jeton.corpus import parquet
 from jeton.corpus.core_batches import LeftOut, batches_ahead, batches_of
-from jeton.corpus.domains import DomainsBy, domain_of_file
-from jeton.corpus.inputs import STANDARD_INPUT, Format, InputFile, files_of, warn_of_lists
+from jeton.corpus.inputs import (
+    STANDARD_INPUT,
+    DomainsBy,
+    Format,
+    InputFile,
+    domain_of_file,
+    files_of,
+    warn_of_lists,
+)
 from jeton.corpus.line_documents import LineDocuments
 from jeton.corpus.names import Names
 from jeton.corpus.objects import is_address, local_copy

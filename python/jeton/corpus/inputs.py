@@ -3,6 +3,8 @@
 The list is in the order given, folders and globs in sorted order, each file once. It depends on
 nothing but the names and the files themselves, so every machine reads the same documents in the
 same order. Cost: one ``stat`` for each file, and for those found in folders their first 8 KiB.
+
+Domains of documents by where they come from: their file or their folder.
 """
 
 from __future__ import annotations
@@ -18,13 +20,34 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal, TypeAlias
 
 from jeton._core import DocumentReader
 from jeton.corpus.content import SNIFF_BYTES, Content, look_at
 from jeton.corpus.objects import is_address, named_in_errors, objects_at, read_range
 from jeton.errors import JetonError, JetonWarning, LimitError, RecordError, UsageError
+
+DomainsBy: TypeAlias = Literal["file", "folder"]
+
+_COMPRESSIONS = (".zst", ".gz")
+
+
+def domain_of_file(file: InputFile, by: DomainsBy) -> str:
+    """The name of a file without its suffixes, or the name of the folder that it is in.
+
+    ``logs/support/2026-11.jsonl.zst`` is ``2026-11`` by file and ``support`` by folder. Files of
+    the same name in different folders are one domain.
+    """
+    path = PurePath(file.path)
+    if by == "folder":
+        return path.parent.name or "."
+    name = path.name
+    for suffix in _COMPRESSIONS:
+        name = name.removesuffix(suffix)
+    stem = PurePath(name).stem if format_of(name) != "text" or "." in name[1:] else name
+    return stem or name
+
 
 Format: TypeAlias = Literal["text", "jsonl", "json", "csv", "parquet", "memory"]
 

@@ -16,8 +16,7 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Final
 
-from jeton.corpus.domains import domain_of_file
-from jeton.corpus.inputs import InputFile
+from jeton.corpus.inputs import InputFile, domain_of_file
 from jeton.errors import UsageError
 
 MAX_WEIGHT: Final = 1_000_000

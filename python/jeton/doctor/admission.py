@@ -19,10 +19,9 @@ from jeton.doctor.patient import Embedder, GgufPair, Patient, Task
 from jeton.doctor.settings import Settings, machine_settings, read_settings, tokenizer_settings
 from jeton.errors import FormatError, JetonError, LimitError, UsageError
 from jeton.formats import PretrainedFolder, read_folder
-from jeton.formats.documents import read_object
-from jeton.formats.finding import folder_entries
-from jeton.formats.homes import cached_repository, snapshot_of
+from jeton.formats.homes import cached_repository, folder_entries, snapshot_of
 from jeton.formats.names import user_path
+from jeton.formats.reading import read_object
 from jeton.registry import TokenizerLike, load, resolve
 from jeton.registry.resolving import check_kind
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jeton.doctor.patient import Patient
 from jeton.errors import JetonError
-from jeton.formats.documents import read_object
+from jeton.formats.reading import read_object
 
 _CONFIG = "tokenizer_config.json"
 _MAP = "special_tokens_map.json"

@@ -27,7 +27,7 @@ from jeton._foreign import toml_of
 from jeton._plain import strict_json
 from jeton.errors import FormatError
 from jeton.formats import PretrainedFolder
-from jeton.formats.documents import read_object, read_text
+from jeton.formats.reading import read_object, read_text
 from jeton.probe import probe_digest
 
 SNAPSHOT_VERSION = "jeton.snapshot/1"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jeton.estimating.growth import Growth, Lengths, growth_of_steps, lengths_of_model
 from jeton.registry import TokenizerLike, resolve
-from jeton.registry.per_tokenizer import PerTokenizer
+from jeton.registry.resolving import PerTokenizer
 
 if TYPE_CHECKING:
     from jeton._core import Tokenizer

@@ -11,7 +11,7 @@ from typing import Any
 from jeton._core import Tokenizer
 from jeton.errors import JetonError
 from jeton.formats.detection import FileFormat, detect
-from jeton.formats.finding import find_tokenizer_file
+from jeton.formats.homes import find_tokenizer_file
 from jeton.formats.reading import read
 
 

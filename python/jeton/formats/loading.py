@@ -59,8 +59,7 @@ def load_file(
     )
     if file.is_dir():
         # Modules for folders and samples are imported for them only: a file alone needs half of it.
-        from jeton.formats.finding import find_tokenizer_file
-        from jeton.formats.homes import resolve_folder
+        from jeton.formats.homes import find_tokenizer_file, resolve_folder
         from jeton.formats.pretrained import load_folder
 
         tokenizer = load_folder(file, options=options, name=name)

@@ -5,30 +5,234 @@ beside it; what it puts around a text counts more than ``add_bos_token`` and ``a
 (transformers 5.23.0 does the same). Without one, the vocabulary files are put together as the class
 that the folder names does it, for the classes that are named here; others are refused, because
 their ids would be wrong without a sign.
+
+Special tokens are those that have a role, whatever a list says of them.
+
+One rule for every way in which a folder can say that a token is for machines: a role in
+tokenizer_config.json or special_tokens_map.json, a place among the additional special tokens, the
+flag in tokenizer.json, and, for added tokens, an id in generation_config.json that begins, ends or
+fills texts. A token of white space alone stays text, because people type it.
+
+Parts of the canonical form that a folder's small files change: added tokens, the template.
 """
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jeton._core import Tokenizer, from_canonical
 from jeton.errors import FormatError, JetonError, UsageError
-from jeton.formats.clip import CLIP_ROLES, load_clip_pair
-from jeton.formats.control import with_control_tokens
 from jeton.formats.detection import FileFormat, detect
-from jeton.formats.documents import read_object
 from jeton.formats.folder_tokens import FolderToken
 from jeton.formats.folders import PretrainedFolder, read_folder
 from jeton.formats.homes import folder_label, why_no_tokenizer
 from jeton.formats.options import LoadOptions, refuse_misplaced
-from jeton.formats.pairs import pair_data
-from jeton.formats.reading import read
+from jeton.formats.pairs import CLIP_ROLES, load_clip_pair, pair_data
+from jeton.formats.reading import read, read_object
 from jeton.formats.single import load_one
-from jeton.formats.templates import around, bert, put_tokens, roberta
+
+
+def around(before: Sequence[int], after: Sequence[int]) -> dict[str, Any]:
+    """Ids before and after each text; the second of a pair has token type 1."""
+
+    def wrapped(segment: str, type_id: int) -> list[dict[str, Any]]:
+        return [
+            *(_token(number, type_id) for number in before),
+            _text(segment, type_id),
+            *(_token(number, type_id) for number in after),
+        ]
+
+    single = wrapped("first", 0)
+    return {"single": single, "pair": [*single, *wrapped("second", 1)], "trim_offsets": None}
+
+
+def bert(cls: int, sep: int) -> dict[str, Any]:
+    """BERT's: ``[CLS] A [SEP] B [SEP]``, from B on token type 1."""
+    single = [_token(cls, 0), _text("first", 0), _token(sep, 0)]
+    second = [_text("second", 1), _token(sep, 1)]
+    return {"single": single, "pair": [*single, *second], "trim_offsets": None}
+
+
+def roberta(cls: int, sep: int, *, add_prefix_space: bool = False) -> dict[str, Any]:
+    """RoBERTa's: ``<s> A </s> </s> B </s>``, token type 0 throughout."""
+    single = [_token(cls, 0), _text("first", 0), _token(sep, 0)]
+    second = [_token(sep, 0), _text("second", 0), _token(sep, 0)]
+    trim = {"add_prefix_space": add_prefix_space}
+    return {"single": single, "pair": [*single, *second], "trim_offsets": trim}
+
+
+def put_tokens(
+    tree: dict[str, Any],
+    tokenizer: Tokenizer,
+    tokens: Iterable[FolderToken],
+    *,
+    slots: bool = False,
+) -> dict[str, int]:
+    """Add tokens to a canonical form; those that are there get the flags that count.
+
+    A token that the vocabulary has keeps its id there. Another one gets the id that its file
+    tells, or, where that is taken or not told, the next one.
+
+    Args:
+        tree: The canonical form, which is changed.
+        tokenizer: The tokenizer that it is of.
+        tokens: The tokens.
+        slots: True if an id that a special token has is a slot that the file names anew: the
+            reserved ids behind the ranks of a rank file.
+
+    Returns:
+        Ids of all added tokens by text.
+
+    Raises:
+        FormatError: A token cannot be added to a model of this kind.
+    """
+    listed: list[dict[str, Any]] = tree["added_tokens"]
+    by_text = {token["content"]: token for token in listed}
+    taken = {token["id"] for token in listed}
+    size = tokenizer.vocab_size
+    # Control and unknown pieces are no tokens of text. Unigram's pieces of a tokenizer.json have no
+    # types, and added tokens stand outside of them.
+    typed = tree["model"].get("pieces", ()) if tree["reference"] == "sentencepiece" else ()
+    pieces = {piece[0]: number for number, piece in enumerate(typed)}
+    for token in tokens:
+        if slots and _named_anew(token, listed, by_text, taken):
+            continue
+        entry = by_text.get(token.content)
+        if entry is not None:
+            if token.overrides:
+                entry.update(token.flags)
+            continue
+        number = tokenizer.token_to_id(token.content)
+        if number is None and pieces:
+            number = pieces.get(_base64(token.content))
+        if number is None:
+            number = _free_id(tokenizer, token.id, taken, size=size)
+            if pieces:
+                _put_piece(tree, token, number)
+        entry = {"id": number, "content": token.content, **token.flags}
+        listed.append(entry)
+        by_text[token.content] = entry
+        taken.add(number)
+        size = max(size, number + 1)
+    return {text: token["id"] for text, token in by_text.items()}
+
+
+def _named_anew(
+    token: FolderToken,
+    listed: list[dict[str, Any]],
+    by_text: dict[str, dict[str, Any]],
+    taken: set[int],
+) -> bool:
+    """True if a token took the slot that its file gives it; who else had its name is gone."""
+    slot = next((entry for entry in listed if entry["id"] == token.id), None)
+    if slot is None or slot["content"] == token.content:
+        return False
+    other = by_text.pop(token.content, None)
+    if other is not None:
+        listed.remove(other)
+        taken.discard(other["id"])
+    del by_text[slot["content"]]
+    slot.update({"content": token.content, **token.flags})
+    by_text[token.content] = slot
+    return True
+
+
+def _free_id(tokenizer: Tokenizer, told: int | None, taken: set[int], *, size: int) -> int:
+    if told is None or told in taken:
+        return size
+    if told < tokenizer.vocab_size and tokenizer.is_token_mask()[told]:
+        return size
+    return told
+
+
+_MAX_GAP = 1 << 16
+"""Most ids without a token that a folder may leave before an added one."""
+
+
+def _put_piece(tree: dict[str, Any], token: FolderToken, number: int) -> None:
+    """A piece that has an id and that the model makes of no text by itself."""
+    pieces: list[list[Any]] = tree["model"]["pieces"]
+    gap = range(len(pieces), number)
+    if len(gap) > _MAX_GAP:
+        raise FormatError(
+            f"the added token {token.content!r} has the id {number:,}, {len(gap):,} past the last "
+            "piece\nhint: look at the ids of added_tokens.json and added_tokens_decoder"
+        )
+    # Ids without a token, named as llama.cpp's converter names them.
+    pieces += [[_base64(f"[PAD{free}]"), 0, "unused"] for free in gap]
+    pieces.append([_base64(token.content), 0, "control" if token.special else "unused"])
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode("utf-8")).decode("ascii")
+
+
+def _token(number: int, type_id: int) -> dict[str, Any]:
+    return {"token": {"id": number, "type_id": type_id}}
+
+
+def _text(segment: str, type_id: int) -> dict[str, Any]:
+    return {"text": {"segment": segment, "type_id": type_id}}
+
+
+_ENDS = "eos_token_id"
+_GENERATION_KEYS = (_ENDS, "bos_token_id", "pad_token_id", "decoder_start_token_id")
+
+
+def with_control_tokens(tokenizer: Tokenizer, facts: PretrainedFolder) -> Tokenizer:
+    """The tokenizer of a folder, with what the folder says of special tokens and of ends of texts.
+
+    Args:
+        tokenizer: As its file has it, with the folder's added tokens.
+        facts: Facts of the folder.
+
+    Raises:
+        FormatError: generation_config.json is damaged.
+    """
+    generation = read_object(facts.path / "generation_config.json") or {}
+    named = {*facts.roles.values(), *facts.additional_special_tokens}
+    ids = {number for key in _GENERATION_KEYS for number in _ids(generation, key)}
+    promoted = {
+        token.id
+        for token in tokenizer.added_tokens
+        if not token.special
+        and token.content.strip()
+        and (token.content in named or token.id in ids)
+    }
+    if promoted:
+        tokenizer = _promoted(tokenizer, promoted)
+    ends = [number for number in _ids(generation, _ENDS) if _has_token(tokenizer, number)]
+    end = facts.roles.get("eos")
+    number = None if end is None else tokenizer.token_to_id(end)
+    if number is not None:
+        ends.append(number)
+    if set(ends) <= set(tokenizer.end_token_ids):
+        return tokenizer
+    return tokenizer.with_end_tokens(ends)
+
+
+def _promoted(tokenizer: Tokenizer, ids: set[int]) -> Tokenizer:
+    tree: dict[str, Any] = json.loads(tokenizer.to_canonical())
+    for token in tree["added_tokens"]:
+        token["special"] = token["special"] or token["id"] in ids
+    made = from_canonical(json.dumps(tree, ensure_ascii=False).encode("utf-8"))
+    return made if tokenizer.name is None else made.with_name(tokenizer.name)
+
+
+def _ids(generation: Mapping[str, Any], key: str) -> list[int]:
+    value = generation.get(key)
+    values = value if isinstance(value, list) else [value]
+    return [n for n in values if isinstance(n, int) and not isinstance(n, bool) and n >= 0]
+
+
+def _has_token(tokenizer: Tokenizer, number: int) -> bool:
+    return number < tokenizer.vocab_size and bool(tokenizer.is_token_mask()[number])
+
 
 _RANKS = (FileFormat.TIKTOKEN, FileFormat.TEKKEN, FileFormat.RWKV)
 _CLIP = {"CLIPTokenizer"}

@@ -14,8 +14,8 @@ from typing import Any
 
 from jeton._core import Tokenizer
 from jeton.errors import EncodeError, FormatError, UsageError
-from jeton.formats.documents import read_object
 from jeton.formats.names import samples_path
+from jeton.formats.reading import read_object
 
 SCHEMA = "jeton.samples/1"
 

@@ -2,30 +2,179 @@
 
 Files are written in a folder of their own first, loaded from there, and compared with the
 tokenizer; only then do they take their places.
+
+Roles of special tokens and chat templates, written into a GGUF file.
+
+The small files that transformers puts beside a tokenizer.json.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from jeton._core import Tokenizer, compress_zstd
+from jeton._core import Tokenizer, compress_zstd, from_gguf
 from jeton._files import write_together
 from jeton._plain import strict_json
-from jeton.errors import FormatError, JetonError
-from jeton.formats.gguf_settings import with_settings
+from jeton.errors import FormatError, JetonError, LossyConversionWarning
+from jeton.formats.gguf import ROLES_IN_GGUF, Value, gguf_of_bytes, with_pairs
 from jeton.formats.loading import load_file
-from jeton.formats.model_settings import ModelSettings, left_behind, settings_of
+from jeton.formats.model_settings import ModelSettings, left_behind, settings_of, template_files
 from jeton.formats.names import card_path, samples_path, user_path
-from jeton.formats.pretrained_files import pretrained_files
 from jeton.formats.samples import make_samples, written_samples
-from jeton.formats.targets import Target, find_target
-from jeton.formats.writing import Loss, Rendering, Rewording, lossy_error, render, warn
+from jeton.formats.writing import (
+    Loss,
+    Rendering,
+    Rewording,
+    Target,
+    find_target,
+    lossy_error,
+    render,
+    warn,
+)
+
+# Roles by the usual texts of their tokens (transformers 5.23.0, the defaults of its classes); a
+# token gets one only where it is special and its text leaves no doubt.
+_ROLES = {
+    "bos_token": ("<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>"),
+    "eos_token": ("</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>"),
+    "unk_token": ("<unk>", "[UNK]"),
+    "sep_token": ("[SEP]",),
+    "pad_token": ("<pad>", "[PAD]"),
+    "cls_token": ("[CLS]",),
+    "mask_token": ("<mask>", "[MASK]"),
+}
+
+
+_ENDS_OF_TURNS = (
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<end_of_turn>",
+    "<|end|>",
+    "<|eot|>",
+    "<\uff5cend\u2581of\u2581sentence\uff5c>",
+)
+"""Tokens of which a chat model may have one as its end, whatever else looks like an end."""
+
+
+def pretrained_files(tokenizer: Tokenizer, *, settings: ModelSettings | None) -> dict[str, bytes]:
+    """tokenizer_config.json, special_tokens_map.json and chat templates, by name.
+
+    Args:
+        tokenizer: The tokenizer of the folder.
+        settings: Facts of the model; None: roles go by the usual texts of tokens.
+    """
+    added = json.loads(tokenizer.to_canonical())["added_tokens"]
+    listed = {token["content"]: token for token in added}
+    if settings is None or not settings.roles:
+        roles = _guessed_roles(listed)
+        _warn_of_guess(tokenizer, roles, listed)
+    else:
+        roles = {f"{role}_token": text for role, text in settings.roles.items()}
+    entries = {} if settings is None else dict(settings.entries)
+    additional = () if settings is None else settings.additional_special_tokens
+    if additional and "extra_special_tokens" not in entries:
+        entries["additional_special_tokens"] = list(additional)
+    config: dict[str, Any] = {
+        "added_tokens_decoder": {str(token["id"]): _flags(token) for token in added},
+        **entries,
+        **roles,
+        "clean_up_tokenization_spaces": entries.get("clean_up_tokenization_spaces", False),
+        "tokenizer_class": "PreTrainedTokenizerFast",
+    }
+    special_map: dict[str, Any] = {
+        role: {"content": text, **_plain(listed[text])} if text in listed else text
+        for role, text in roles.items()
+        if role in _ROLES
+    }
+    if additional:
+        special_map["additional_special_tokens"] = list(additional)
+    files = {
+        "tokenizer_config.json": _json(config),
+        "special_tokens_map.json": _json(special_map),
+    }
+    return files if settings is None else files | template_files(settings)
+
+
+def _guessed_roles(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    special = {text for text, token in listed.items() if token["special"]}
+    found = {}
+    for role, texts in _ROLES.items():
+        text = next((text for text in texts if text in special), None)
+        if text is not None:
+            found[role] = text
+    return found
+
+
+def _warn_of_guess(
+    tokenizer: Tokenizer, roles: Mapping[str, str], listed: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Say so where the end token may as well be another one."""
+    others = [text for text in _ENDS_OF_TURNS if text in listed and text != roles.get("eos_token")]
+    if "eos_token" in roles and others:
+        warnings.warn(
+            f"nothing says which token ends a text of {tokenizer.name or 'this tokenizer'}: "
+            f"eos_token is written as {roles['eos_token']!r}, though {others[0]!r} may be "
+            "meant; the chat template is not known, either\nhint: load the model's folder instead "
+            "of the file, and its roles and templates are saved, too",
+            LossyConversionWarning,
+            stacklevel=2,
+        )
+
+
+def _flags(token: Mapping[str, Any]) -> dict[str, Any]:
+    return {"content": token["content"], **_plain(token), "special": token["special"]}
+
+
+def _plain(token: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: token[key] for key in ("lstrip", "normalized", "rstrip", "single_word")}
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode("utf-8")
+
+
+def with_settings(rendering: Rendering, settings: ModelSettings) -> Rendering:
+    """The file with what llama.cpp is to know: ids by role, chat templates.
+
+    Settings of the file stay: the tokens that the tokenizer puts around a text.
+    """
+    data = rendering.files[""]
+    model = gguf_of_bytes(data, path="tokenizer.gguf")
+    known = {*model.metadata, *model.lengths}
+    pairs: dict[str, Value] = {}
+    for role, name in ROLES_IN_GGUF.items():
+        number = _id_of(rendering.read, settings.roles.get(role))
+        if number is not None:
+            pairs[f"tokenizer.ggml.{name}_token_id"] = number
+    if settings.chat_template is not None:
+        pairs["tokenizer.chat_template"] = settings.chat_template
+    others = settings.other_chat_templates
+    if others:
+        pairs["tokenizer.chat_templates"] = list(others)
+        pairs |= {f"tokenizer.chat_template.{name}": text for name, text in others.items()}
+    pairs = {key: value for key, value in pairs.items() if key not in known}
+    if not pairs:
+        return rendering
+    data = with_pairs(data, pairs)
+    read = from_gguf(data, name=rendering.read.name)
+    return replace(rendering, files={**rendering.files, "": data}, read=read)
+
+
+def _id_of(tokenizer: Tokenizer, text: str | None) -> int | None:
+    if text is None:
+        return None
+    for token in tokenizer.fixed_tokens():
+        if token.content == text:
+            return token.id
+    return tokenizer.special_tokens.get(text, tokenizer.bytes_to_id(text.encode("utf-8")))
+
 
 Judge: TypeAlias = Callable[[Tokenizer, tuple[Loss, ...]], tuple[Loss, ...]]
 """Looks at what was read from the written files, and at the losses that are known, and adds to

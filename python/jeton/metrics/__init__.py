@@ -23,20 +23,32 @@ from jeton.metrics.boundaries import (
     read_gold,
 )
 from jeton.metrics.code import CodeUse, code_use, identifier_parts
-from jeton.metrics.compression import Compression, compression
-from jeton.metrics.gini import gini
-from jeton.metrics.lengths import Histogram, LengthCounts, LengthSummary
+from jeton.metrics.lengths import (
+    Histogram,
+    LengthCounts,
+    LengthSummary,
+    PaddingWaste,
+    padding_waste,
+)
 from jeton.metrics.ngram import KneserNey, NgramBits, ngram_bits_per_byte
-from jeton.metrics.padding import PaddingWaste, padding_waste
 from jeton.metrics.parity import AlignedText, LanguageParity, ParityReport, parity
 from jeton.metrics.quality import QualityMetrics, quality
 from jeton.metrics.reachability import Category, Reachability, reachability
 from jeton.metrics.renyi import RenyiEfficiency, renyi_efficiency, renyi_entropy_bits
 from jeton.metrics.stability import Stability, stability
-from jeton.metrics.terms import TermPieces, cut_term, readable_piece
 from jeton.metrics.undertrained import UndertrainedTokens, undertrained_tokens
-from jeton.metrics.vocabulary import VocabularyUse, vocabulary_use
-from jeton.metrics.words import ScriptUse, WordUse, script_use, word_use
+from jeton.metrics.vocabulary import VocabularyUse, gini, vocabulary_use
+from jeton.metrics.words import (
+    Compression,
+    ScriptUse,
+    TermPieces,
+    WordUse,
+    compression,
+    cut_term,
+    readable_piece,
+    script_use,
+    word_use,
+)
 
 __all__ = [
     "AlignedText",

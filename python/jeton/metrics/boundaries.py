@@ -25,7 +25,7 @@ from jeton._core import Tokenizer
 from jeton.errors import EmptyCorpusError
 from jeton.metrics.bootstrap import SEED, Interval, bootstrap_sums
 from jeton.pretokenizing.morphemes import GoldWord, morpheme_boundaries, read_gold
-from jeton.pretokenizing.segmented import SegmentedTokenizer
+from jeton.pretokenizing.segmenters import SegmentedTokenizer
 from jeton.registry import TokenizerLike, resolve
 
 __all__ = [

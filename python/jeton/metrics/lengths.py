@@ -4,6 +4,11 @@ A histogram (length, number of documents) holds everything that a mean or a quan
 exactly, and is small: as long as the number of *different* lengths. Quantiles are nearest-rank:
 the smallest length that at least the wanted share of the documents does not exceed (NumPy's
 ``method="inverted_cdf"``), so a quantile is always a length that really occurs.
+
+Waste of padding every sequence to one length, and the text that it cuts.
+
+Padding waste is ``1 - sum(lengths) / sum(padded lengths)``, over what is left after documents
+above the fixed length were cut; truncation loss is ``tokens cut / tokens``.
 """
 
 from __future__ import annotations
@@ -211,3 +216,50 @@ def _power_edges(low: int, high: int, max_bins: int) -> list[int]:
         if edges[-1] >= high and len(edges) > 1:
             return edges
         index += 1
+
+
+@dataclass(frozen=True, slots=True)
+class PaddingWaste:
+    """The effect of one fixed sequence length.
+
+    Attributes:
+        padded_to_tokens: The fixed length.
+        n_padding_tokens: Positions that hold padding.
+        padding_share: Padding positions of all positions, 0 to 1.
+        n_truncated_documents: Documents longer than the fixed length.
+        n_truncated_tokens: Tokens cut from them.
+        truncation_share: Tokens cut of all tokens, 0 to 1.
+    """
+
+    padded_to_tokens: int
+    n_padding_tokens: int
+    padding_share: float
+    n_truncated_documents: int
+    n_truncated_tokens: int
+    truncation_share: float
+
+
+def padding_waste(lengths: LengthCounts, *, padded_to_tokens: int) -> PaddingWaste:
+    """Pad every document to ``padded_to_tokens`` and cut what is longer.
+
+    Raises:
+        UsageError: ``padded_to_tokens`` is not positive.
+        EmptyCorpusError: no document was counted.
+    """
+    if padded_to_tokens < 1:
+        raise UsageError(f"cannot pad to {padded_to_tokens} tokens; expected at least 1")
+    n_documents = lengths.n_documents
+    if n_documents == 0:
+        raise EmptyCorpusError("no documents; padding waste needs at least one")
+    total = lengths.total
+    n_truncated_documents, n_truncated_tokens = lengths.above(padded_to_tokens)
+    n_positions = n_documents * padded_to_tokens
+    n_padding_tokens = n_positions - (total - n_truncated_tokens)
+    return PaddingWaste(
+        padded_to_tokens=padded_to_tokens,
+        n_padding_tokens=n_padding_tokens,
+        padding_share=n_padding_tokens / n_positions,
+        n_truncated_documents=n_truncated_documents,
+        n_truncated_tokens=n_truncated_tokens,
+        truncation_share=n_truncated_tokens / total if total else 0.0,
+    )

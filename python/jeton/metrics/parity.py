@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from jeton._core import TextBatch, Tokenizer
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.metrics.bootstrap import SEED, Interval, bootstrap_ratio
-from jeton.metrics.gini import gini
+from jeton.metrics.vocabulary import gini
 from jeton.registry import TokenizerLike, resolve
 
 

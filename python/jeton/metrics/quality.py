@@ -2,11 +2,16 @@
 
 Counts of the whole workload give what is exact; a sample of its documents gives what needs the text
 again (bits per byte, stability).
+
+Texts that do not come back from their ids, and why.
+
+A text comes back if ``decode(encode(text))`` is the text, character by character. Each one that
+does not is counted once, under the worst of its causes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -15,12 +20,34 @@ from jeton._core import TextBatch, Tokenizer, TokenStats
 from jeton.errors import EmptyCorpusError
 from jeton.findings import Basis, Figure
 from jeton.metrics.bootstrap import SEED, Interval
-from jeton.metrics.gini import gini
 from jeton.metrics.ngram import NgramBits, ngram_bits_per_byte
 from jeton.metrics.renyi import RENYI_ALPHA, SCORER_POWER, renyi_efficiency
 from jeton.metrics.stability import stability
 from jeton.metrics.undertrained import undertrained_tokens
+from jeton.metrics.vocabulary import gini
 from jeton.registry import TokenizerLike, resolve
+
+CAUSES = {
+    "white_space": "white space is left out, put in or changed",
+    "u2581": "U+2581 comes back as a space",
+    "normal_form": "the normalizer changes characters (form, case, accents)",
+    "unknown": "characters have no token but the unknown one",
+    "other": "decoding is not the inverse of encoding",
+}
+"""Names of causes as ``TokenStats.unreturned_by_cause`` has them, in words."""
+
+
+def loses_text(unreturned_by_cause: Mapping[str, int]) -> bool:
+    """True if texts lose something, beside being written in a normal form."""
+    return any(n for cause, n in unreturned_by_cause.items() if cause != "normal_form")
+
+
+def told_causes(unreturned_by_cause: Mapping[str, int], *, unit: str) -> str:
+    """The causes that occur, in words, the most frequent first."""
+    found = [(n, cause) for cause, n in unreturned_by_cause.items() if n]
+    found.sort(key=lambda item: (-item[0], item[1]))
+    return "; ".join(f"{CAUSES[cause]} ({n:,} {unit})" for n, cause in found)
+
 
 MAX_SAMPLE_BYTES = 1 << 20
 """Bytes of the sample for bits per byte and stability: a quarter of a million tokens, a second of

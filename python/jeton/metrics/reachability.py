@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch, Tokenizer
 from jeton.registry import TokenizerLike, resolve
-from jeton.registry.per_tokenizer import PerTokenizer
+from jeton.registry.resolving import PerTokenizer
 
 
 class Category(IntEnum):

@@ -26,7 +26,7 @@ from jeton._core import Tokenizer
 from jeton.errors import UsageError
 from jeton.metrics.reachability import Category, Reachability, reachability
 from jeton.registry import TokenizerLike, resolve
-from jeton.registry.per_tokenizer import PerTokenizer
+from jeton.registry.resolving import PerTokenizer
 
 RARE_BELOW = 100
 """Occurrences below which a token is called rare: T. Gowda and J. May ("Finding the optimal

@@ -19,9 +19,8 @@ from typing import Any, Literal
 from jeton._core import DocumentReader
 from jeton._foreign import json_of
 from jeton.corpus import parquet as corpus_parquet
-from jeton.corpus.csv_records import delimiter_of
 from jeton.corpus.inputs import InputFile
-from jeton.corpus.record_documents import decoded_pieces
+from jeton.corpus.record_documents import decoded_pieces, delimiter_of
 from jeton.errors import MissingExtraError, RecordError, UsageError
 from jeton.preprocess.splicing import field_span, spliced
 

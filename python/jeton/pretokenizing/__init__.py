@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from jeton.pretokenizing.indentation import IndentationTokenizer
 from jeton.pretokenizing.morphemes import MorfessorSegmenter, MorphemeLexicon, learn_morphemes
-from jeton.pretokenizing.normalizers import NORMALIZERS
-from jeton.pretokenizing.rules import RULES, pretokenizer_steps
-from jeton.pretokenizing.segmented import SegmentedTokenizer
-from jeton.pretokenizing.segmenters import SEGMENTERS, Segmenter, find_segmenter
+from jeton.pretokenizing.rules import NORMALIZERS, RULES, pretokenizer_steps
+from jeton.pretokenizing.segmenters import SEGMENTERS, SegmentedTokenizer, Segmenter, find_segmenter
 
 __all__ = [
     "NORMALIZERS",

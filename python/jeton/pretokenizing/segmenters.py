@@ -9,6 +9,13 @@ counts the parts instead of the pretokens, so no token crosses an end of one. Na
   ``morfessor:FILE``: those of a segmentation file that it wrote;
 - any name that another package declares in the entry point group ``jeton.segmenters``: a function
   that takes what stands behind the colon (or nothing) and returns a segmenter.
+
+Encoding with a segmenter: the parts of pretokens are encoded one by one.
+
+A tokenizer that was trained with a segmenter is a plain one: its file says nothing of the
+segmenter, and everything that loads the file merges across the ends of parts where its merges
+happen to do so. ``SegmentedTokenizer`` does not. Other libraries give the same result for the parts
+themselves (``segments``), where they take text that is cut already.
 """
 
 from __future__ import annotations
@@ -26,9 +33,11 @@ import numpy as np
 from jeton._core import PretokenCounts, TextBatch
 from jeton._nearest import nearest
 from jeton.errors import MissingExtraError, TrainingError, UsageError
+from jeton.registry import TokenizerLike, resolve
 
 if TYPE_CHECKING:
     from jeton.pretokenizing.morphemes import MorphemeLexicon
+
 
 Segmenter = Callable[[str], Sequence[str]]
 """A pretoken to its parts, in order; joined, they are the pretoken."""
@@ -211,3 +220,86 @@ def in_batches(found: Mapping[str, int]) -> Iterator[tuple[list[str], Any]]:
     for start in range(0, len(items), _BATCH):
         some = items[start : start + _BATCH]
         yield [part for part, _ in some], np.array([count for _, count in some], dtype=np.uint64)
+
+
+_MOST_KNOWN: Final = 1 << 18
+"""Pretokens whose ids are kept: about 100 MB in Python at most. When there are more, all go."""
+
+
+class SegmentedTokenizer:
+    """A tokenizer whose pretokens a segmenter cuts further.
+
+    Example:
+        >>> import jeton
+        >>> lexicon = {"lowest": ["low", "est"], "newest": ["new", "est"]}
+        >>> def cut(pretoken):
+        ...     word = pretoken.strip()
+        ...     space = pretoken[: len(pretoken) - len(word)]
+        ...     first, *others = lexicon.get(word, [word])
+        ...     return [space + first, *others]
+        >>> texts = ["lowest newest low new"] * 9
+        >>> inner = jeton.train(iter(texts), vocab_size=266, special_tokens=(), segmenter=cut)
+        >>> tokenizer = SegmentedTokenizer(inner, segmenter=cut)
+        >>> [inner.id_to_bytes(id) for id in tokenizer.encode(" newest")]
+        [b' new', b'est']
+    """
+
+    def __init__(self, tokenizer: TokenizerLike, *, segmenter: str | Segmenter) -> None:
+        """Wrap a tokenizer.
+
+        Args:
+            tokenizer: One that cuts text by a pattern and keeps all of it.
+            segmenter: A function, or the name of a segmenter, as ``train`` takes it (but for
+                ``morfessor`` without a file: it has nothing to learn from here).
+
+        Raises:
+            UsageError: The tokenizer is a SentencePiece model, or there is no such segmenter.
+        """
+        tokenizer = resolve(tokenizer)
+        # Raises for models that know no pretokens.
+        tokenizer.encode_pretoken(b"a")
+        if "".join(tokenizer.pretokenize("a b")) != "a b":
+            raise UsageError(
+                "the tokenizer drops or rewrites text when it cuts it, so parts would not be the "
+                "same text\nhint: train with a split pattern"
+            )
+        self.tokenizer = tokenizer
+        self.segmenter = find_segmenter(segmenter)
+        self._known: dict[str, list[int]] = {}
+
+    def segments(self, text: str) -> list[str]:
+        """The parts of all pretokens of a text: what ``tokenizers`` takes as pre-tokenized."""
+        return [
+            part
+            for pretoken in self.tokenizer.pretokenize(text)
+            for part in checked_parts(self.segmenter, pretoken)
+        ]
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text; no special tokens are added, and what looks like one stays text."""
+        ids: list[int] = []
+        for pretoken in self.tokenizer.pretokenize(text):
+            known = self._known.get(pretoken)
+            if known is None:
+                if len(self._known) >= _MOST_KNOWN:
+                    self._known.clear()
+                known = [
+                    id
+                    for part in checked_parts(self.segmenter, pretoken)
+                    for id in self.tokenizer.encode_pretoken(part.encode())
+                ]
+                self._known[pretoken] = known
+            ids.extend(known)
+        return ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text."""
+        return [self.encode(text) for text in texts]
+
+    def count(self, text: str) -> int:
+        """How many ids a text has."""
+        return len(self.encode(text))
+
+    def decode(self, ids: Sequence[int] | Any) -> str:
+        """The text of ids: decoding knows no parts."""
+        return self.tokenizer.decode(ids)

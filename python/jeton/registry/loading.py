@@ -202,8 +202,7 @@ def _of_model(
 
 def _of_folder(path: Path, *, download: bool) -> str | None:
     """The vocabulary of a folder that has no tokenizer and says which model it is of."""
-    from jeton.formats.finding import find_tokenizer_file
-    from jeton.formats.homes import adapted_model, resolve_folder
+    from jeton.formats.homes import adapted_model, find_tokenizer_file, resolve_folder
 
     folder = resolve_folder(path)
     if (folder / "tokenizer.json").is_file() or find_tokenizer_file(folder) is not None:
@@ -246,7 +245,7 @@ def _load(path: Path, *, options: _Options, name: str | None, cache: CacheChoice
 
 
 def _remember(tokenizer: Tokenizer, path: Path) -> None:
-    from jeton.formats.origins import remember
+    from jeton.formats.model_settings import remember
 
     remember(tokenizer, path)
 

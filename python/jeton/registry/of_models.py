@@ -8,59 +8,12 @@ from typing import Any
 from jeton._foreign import json_of
 from jeton.errors import UnknownTokenizerError
 from jeton.registry.finding import find
-from jeton.registry.model_families import SharedTokenizer, family_of, is_not_public
+from jeton.registry.model_families import FAMILIES, SharedTokenizer, family_of, is_not_public
 
 CONFIG = "config.json"
 
 _TEXT_CONFIGS = ("text_config", "llm_config", "language_config")
 """Where models that also see or hear keep the configuration of their language model."""
-
-_ROWS_OF_TYPE: dict[str, tuple[tuple[range, str], ...]] = {
-    "llama": (
-        (range(31_999, 32_017), "llama-2-7b"),
-        (range(32_768, 32_769), "mistral-7b-v0.3"),
-        (range(128_000, 128_300), "llama-3-8b"),
-        (range(64_000, 64_001), "yi-34b"),
-    ),
-    "mistral": (
-        (range(31_999, 32_003), "mistral-7b-v0.1"),
-        (range(32_768, 32_769), "mistral-7b-v0.3"),
-        (range(131_072, 131_073), "mistral-nemo-12b"),
-    ),
-    "mistral3": ((range(131_072, 131_073), "mistral-nemo-12b"),),
-    "mixtral": (
-        (range(31_999, 32_003), "mixtral-8x7b-v0.1"),
-        (range(32_768, 32_769), "mixtral-8x22b-instruct"),
-    ),
-    "llama4": ((range(200_000, 202_100), "llama-4"),),
-    "llama4_text": ((range(200_000, 202_100), "llama-4"),),
-    "qwen2": ((range(151_600, 152_100), "qwen2.5-7b"),),
-    "qwen2_moe": ((range(151_600, 152_100), "qwen2.5-7b"),),
-    "qwen3": ((range(151_600, 152_100), "qwen3-8b"),),
-    "qwen3_moe": ((range(151_600, 152_100), "qwen3-8b"),),
-    "qwen3_next": ((range(151_600, 152_100), "qwen3-8b"),),
-    "gemma": ((range(256_000, 256_001), "gemma-2-9b"),),
-    "gemma2": ((range(256_000, 256_001), "gemma-2-9b"),),
-    "gemma3": ((range(262_144, 262_209), "gemma-3-4b"),),
-    "gemma3_text": ((range(262_144, 262_209), "gemma-3-4b"),),
-    "gpt2": ((range(50_257, 50_305), "gpt2"),),
-    "gpt_oss": ((range(201_088, 201_089), "gpt-oss-20b"),),
-    "gpt_neox": ((range(50_254, 50_689), "pythia-6.9b"),),
-    "deepseek_v2": ((range(102_400, 102_401), "deepseek-v2"),),
-    "deepseek_v3": ((range(129_280, 129_281), "deepseek-v3"),),
-    "kimi_k2": ((range(163_840, 163_841), "kimi-k2"),),
-    "phi3": (
-        (range(32_064, 32_065), "phi-3-mini-4k"),
-        (range(100_352, 100_353), "phi-4"),
-        (range(200_064, 200_065), "phi-4-mini"),
-    ),
-    "smollm3": ((range(128_256, 128_257), "smollm3-3b"),),
-    "olmo2": ((range(100_278, 100_353), "olmo-2-7b"),),
-    "falcon": ((range(65_024, 65_025), "falcon-7b"),),
-    "gpt_bigcode": ((range(49_152, 49_153), "starcoderbase"),),
-    "jamba": ((range(65_536, 65_537), "jamba-v0.1"),),
-}
-"""By ``model_type`` and ``vocab_size``: a model with that tokenizer."""
 
 
 def at_hand(family: SharedTokenizer) -> str | None:
@@ -121,10 +74,11 @@ def _model_of(config: dict[str, Any]) -> str | None:
     parts = [config, *(config[key] for key in _TEXT_CONFIGS if isinstance(config.get(key), dict))]
     # The shape says more than a name: the folder of a model may be called anything.
     for part in reversed(parts):
-        rows = part.get("vocab_size")
-        for known, model in _ROWS_OF_TYPE.get(str(part.get("model_type")), ()):
-            if isinstance(rows, int) and rows in known:
-                return model
+        kind, n_rows = part.get("model_type"), part.get("vocab_size")
+        for family in FAMILIES:
+            for model, known, first, last in family.configs:
+                if kind == known and isinstance(n_rows, int) and first <= n_rows <= last:
+                    return model
     for part in parts:
         name = part.get("_name_or_path")
         if isinstance(name, str) and family_of(name) is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jeton.metrics.round_trips import loses_text
+from jeton.metrics.quality import loses_text
 from jeton.report import markdown_parts
 from jeton.report.inspector import inspector_context
 from jeton.report.json_report import embed_json, safe_json

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from jeton.metrics.round_trips import loses_text
+from jeton.metrics.quality import loses_text
 from jeton.report.numbers import Kind, Numbers, Shown
 
 Better = Literal["less", "more", ""]

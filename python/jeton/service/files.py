@@ -12,7 +12,7 @@ from typing import Any
 from jeton._foreign import toml_of
 from jeton._nearest import nearest
 from jeton.errors import RecordError, UsageError
-from jeton.formats.documents import read_settings
+from jeton.formats.reading import read_settings
 from jeton.service.settings import ServiceLimits, ServiceSettings
 
 _MAX_BYTES = 1 << 20

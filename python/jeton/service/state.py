@@ -73,7 +73,7 @@ class ServiceState:
 
     def _template(self, served: ServedTokenizer) -> ChatTemplate | None:
         from jeton.chat import ChatTemplate
-        from jeton.formats.documents import read_template
+        from jeton.formats.reading import read_template
 
         file = self.settings.templates.get(served.name)
         if file is not None:

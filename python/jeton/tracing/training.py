@@ -10,7 +10,7 @@ from typing import Any
 from jeton._core import Tokenizer
 from jeton._shown import NotebookResult, flat_rows
 from jeton.corpus import open_documents
-from jeton.corpus.domains import domain_of_file
+from jeton.corpus.inputs import domain_of_file
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.tracing.trainers import TRACED_ALGORITHMS, LearnedStep, Training, TwinRound, twin_of
 from jeton.tracing.twin import readable

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from jeton._core import PretokenCounts, TextBatch
 from jeton.corpus import open_documents
-from jeton.corpus.domains import DomainsBy
+from jeton.corpus.inputs import DomainsBy
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.training.counted import CountedCorpus, LanguageCounts, TrainingSource
 from jeton.training.settings import TrainSettings

@@ -15,8 +15,7 @@ from jeton._core import published_patterns
 from jeton._nearest import nearest
 from jeton.errors import UsageError
 from jeton.pretokenizing.indentation import DEDENT_TOKEN, INDENT_TOKEN
-from jeton.pretokenizing.normalizers import check_normalizers, in_order
-from jeton.pretokenizing.rules import RULES, check_rules
+from jeton.pretokenizing.rules import RULES, check_normalizers, check_rules, in_order
 from jeton.pretokenizing.segmenters import Segmenter, segmenter_name
 from jeton.training.algorithms import ALGORITHMS, find_algorithm
 from jeton.training.algorithms.base import Algorithm, check_at_least

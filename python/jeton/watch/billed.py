@@ -26,9 +26,8 @@ from jeton.economics.billed import INPUT_PARTS, BilledTable, ModelBilled
 from jeton.economics.ledger import Ledger
 from jeton.economics.ledger.rows import STANDARD
 from jeton.workload.choice import Chosen
-from jeton.workload.counting.block_tokens import block_numbers
-from jeton.workload.inputs.column_names import ColumnNames
-from jeton.workload.inputs.log_pricing import LogPricing, PricingOptions
+from jeton.workload.counting.counts import block_numbers
+from jeton.workload.inputs.log_pricing import ColumnNames, LogPricing, PricingOptions
 
 _MAX_TEXT_CHARS: Final = 20_000
 """Longer texts are not kept for the causes: their features would take seconds to look for."""

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.catalog import ApiPrice, PriceTier
-from jeton.corpus.bills.items import CENT, Bill, BillItem
+from jeton.corpus.bills.rows import CENT, Bill, BillItem
 from jeton.economics import BillReport, reconcile
 from jeton.economics.billing.bill import MAX_ROWS
 from jeton.economics.ledger import usage_rows

@@ -35,7 +35,7 @@ from jeton.checkpoint.copying import DiskQueue
 from jeton.checkpoint.id_fields import id_places
 from jeton.checkpoint.snapshot import folder_files, index_json, read_groups
 from jeton.errors import UsageError
-from jeton.formats.documents import read_object
+from jeton.formats.reading import read_object
 
 _OWNING_FILES = ("config.json", "generation_config.json", "preprocessor_config.json")
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from jeton.adapt.weights.matrices import OpenFiles, Values, take_rows
 from jeton.checkpoint.copying import read_exactly
-from jeton.checkpoint.elements import decoded, encoded
+from jeton.checkpoint.rows import decoded, encoded
 from jeton.checkpoint.safetensors import Tensor
 from jeton.errors import AdaptError
 

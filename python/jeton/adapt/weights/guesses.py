@@ -13,9 +13,9 @@ from typing import Any
 
 from jeton._core import Tokenizer
 from jeton._foreign import json_of
-from jeton.formats.documents import read_object
 from jeton.formats.folders import PretrainedFolder
-from jeton.formats.pretrained_files import pretrained_files
+from jeton.formats.reading import read_object
+from jeton.formats.saving import pretrained_files
 
 _CONFIG = "tokenizer_config.json"
 _IDS = "added_tokens_decoder"

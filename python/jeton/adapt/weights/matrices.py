@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.checkpoint.copying import BLOCK_BYTES, read_exactly
-from jeton.checkpoint.elements import can_encode, decoded, encoded
+from jeton.checkpoint.rows import can_encode, decoded, encoded
 from jeton.checkpoint.safetensors import BITS, Tensor
 from jeton.errors import AdaptError
 

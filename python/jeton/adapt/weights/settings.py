@@ -20,8 +20,8 @@ from jeton.checkpoint.belonging import ID_FILES, ids_document
 from jeton.checkpoint.id_fields import GONE, IdPlace, follow_ids
 from jeton.checkpoint.snapshot import INDEX_SUFFIX
 from jeton.errors import AdaptError, JetonError
-from jeton.formats.documents import MAX_DOCUMENT_BYTES, read_object, read_text
 from jeton.formats.folders import PretrainedFolder, read_folder
+from jeton.formats.reading import MAX_DOCUMENT_BYTES, read_object, read_text
 
 SIZE_FIELDS = frozenset(
     {

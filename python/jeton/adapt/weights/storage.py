@@ -11,7 +11,7 @@ import numpy as np
 from jeton.adapt.weights.blocks import BlockScaled, PackedAffine
 from jeton.adapt.weights.matrices import Columns, Matrix, OpenFiles, Plain, ScaledRows
 from jeton.checkpoint.copying import read_exactly
-from jeton.checkpoint.elements import QUANTIZED, can_encode, decoded
+from jeton.checkpoint.rows import QUANTIZED, can_encode, decoded
 from jeton.checkpoint.safetensors import Tensor
 from jeton.errors import AdaptError
 

@@ -21,13 +21,13 @@ from jeton.adapt.weights.tokenizers import change_of_sides, read_sides
 from jeton.adapt.weights.verification import Verification, Verifier
 from jeton.checkpoint.belonging import contradictions, ids_document
 from jeton.checkpoint.copying import BLOCK_BYTES, read_exactly
-from jeton.checkpoint.elements import can_encode, decoded
 from jeton.checkpoint.id_fields import GONE, IdPlace, follow_ids
+from jeton.checkpoint.rows import can_encode, decoded
 from jeton.checkpoint.safetensors import BITS, Tensor
 from jeton.checkpoint.snapshot import WeightGroup, read_groups
 from jeton.checkpoint.vocabulary_tensors import axis_of, role_of
 from jeton.errors import AdaptError, JetonError, UsageError
-from jeton.formats.documents import read_object
+from jeton.formats.reading import read_object
 from jeton.registry import load
 
 

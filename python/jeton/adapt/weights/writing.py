@@ -25,7 +25,7 @@ from jeton.checkpoint.copying import (
     copy_range,
     read_exactly,
 )
-from jeton.checkpoint.elements import encoded
+from jeton.checkpoint.rows import encoded
 from jeton.checkpoint.safetensors import BITS, SafetensorsFile
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from jeton.economics.ledger import Ledger
 from jeton.metrics.change_points import ChangePoint, change_points
-from jeton.workload.inputs.time_tally import SUMS, TimeTally
+from jeton.workload.inputs.requests import SUMS, TimeTally
 
 MIN_DAYS = 8
 """Days from which levels are compared by the day; a shorter log is compared by the hour."""

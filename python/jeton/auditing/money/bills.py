@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from jeton.corpus import RequestsSummary
 from jeton.corpus.bills.files import read_bill
-from jeton.corpus.bills.items import Bill, BillItem
-from jeton.corpus.bills.rows import read_amount
+from jeton.corpus.bills.rows import Bill, BillItem, read_amount
 from jeton.economics.billing.bill import BillReport, reconcile
 from jeton.economics.billing.quotas import Quota, QuotaReport, quota_from_log, quota_from_rate
 from jeton.economics.ledger import Ledger

@@ -25,7 +25,7 @@ from jeton.economics.billed import (
 from jeton.economics.billing.calibration import slope_and_frame
 from jeton.economics.billing.closed import stand_in
 from jeton.economics.ledger import Ledger
-from jeton.workload.counting.block_tokens import N_KINDS
+from jeton.workload.counting.counts import N_KINDS
 
 FRAME_QUANTILE = 0.05
 """Tokens beside the text that all but one request in twenty have are taken for a frame in front of

@@ -95,7 +95,7 @@ def template_renderer(path: str | os.PathLike[str]) -> ChatRenderer:
     from pathlib import Path
 
     from jeton.chat import ChatTemplate
-    from jeton.formats.documents import read_template
+    from jeton.formats.reading import read_template
 
     place = Path(path)
     template = (

@@ -209,7 +209,7 @@ def _predict(
     if model is not None:
         import numpy as np
 
-        from jeton.estimating.features import FEATURES, features_of
+        from jeton.estimating.calibrated import FEATURES, features_of
 
         started = time.process_time()
         features = np.zeros(len(FEATURES))

@@ -15,11 +15,13 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from jeton.corpus.bills.items import Bill, BillItem, What
 from jeton.corpus.bills.rows import (
     CURRENCIES,
     DELIMITER,
     MAX_BILL_BYTES,
+    Bill,
+    BillItem,
+    What,
     day_of,
     decimal_of,
     folded,

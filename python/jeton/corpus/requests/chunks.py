@@ -14,10 +14,9 @@ from typing import Any, Final, NamedTuple
 
 from jeton.corpus.json_records import NOTHING, json_lines, value_of_line
 from jeton.corpus.requests.fields import Fields
-from jeton.corpus.requests.parsed import SpanPlace
+from jeton.corpus.requests.parsed import ReadEvents, ReadRequest, Reported, Row, SpanPlace
 from jeton.corpus.requests.pieces import unwrapped_piece
 from jeton.corpus.requests.reading import ReadOptions, RecordReader
-from jeton.corpus.requests.rows import ReadEvents, ReadRequest, Reported, Row
 from jeton.corpus.requests.usage import Usage
 
 CHUNK_BYTES: Final = 1 << 20

@@ -10,25 +10,23 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from jeton.corpus.lookup import lookup, parsed_json, text_or_none
-from jeton.corpus.requests.counts import MAX_SUMMED, MAX_TOKENS, Watch
+from jeton.corpus.requests.counts import MAX_SUMMED, MAX_TOKENS, Watch, stated_facts
 from jeton.corpus.requests.facts_plan import FactsPlan, Places, plan_of
-from jeton.corpus.requests.fields import FieldNames, Fields, fields_of
+from jeton.corpus.requests.fields import FieldNames, Fields, LogShape, fields_of
 from jeton.corpus.requests.messages import text_of
 from jeton.corpus.requests.parsed import ParsedRequest, Report
-from jeton.corpus.requests.providers import (
+from jeton.corpus.requests.steps import with_steps
+from jeton.corpus.requests.tariffs import searches_of_gateway, tariff_of, variant_of, with_geo
+from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage, settle
+from jeton.corpus.requests.usage_names import REQUESTS
+from jeton.corpus.requests.usage_paths import UsageAmounts, collect, collect_flat
+from jeton.dimensions import NOT_BILLED
+from jeton.providers import (
     provider_id,
     provider_of_answer,
     provider_of_model,
     provider_of_url,
 )
-from jeton.corpus.requests.stated import stated_facts
-from jeton.corpus.requests.steps import with_steps
-from jeton.corpus.requests.tariffs import tariff_of, with_geo
-from jeton.corpus.requests.usage import UNKNOWN_USAGE, Usage, settle
-from jeton.corpus.requests.usage_names import REQUESTS
-from jeton.corpus.requests.usage_paths import UsageAmounts, collect, collect_flat
-from jeton.corpus.requests.variants import searches_of_gateway, variant_of
-from jeton.dimensions import NOT_BILLED
 
 _FIRST_FAILING_STATUS: Final = 400
 _FAILED_STATUS: Final = ("error", "failed", "failure")
@@ -43,6 +41,7 @@ def read_facts(
     places: Places,
     names: FieldNames,
     report: Report,
+    shape: LogShape | None = None,
 ) -> None:
     """Complete a request with everything but its text.
 
@@ -52,6 +51,7 @@ def read_facts(
         places: Where facts are looked for.
         names: Fields that the user named.
         report: Called with the kind of an issue and its detail.
+        shape: The record's entry in the table of shapes, where it has one.
     """
     (response, of_response), (request, of_request), (_, of_record) = places
     plan = plan_of(of_response, of_request, of_record, request is record, response is record)
@@ -59,10 +59,14 @@ def read_facts(
     _take_models(parsed, things, plan, names)
     if plan.ids:
         _take_id(parsed, things, plan)
+    if shape is not None and shape.id:
+        parsed.id = (text_or_none(lookup(record, shape.id)) or "")[:_ID_CHARS]
     parsed.provider = _provider(parsed, things, plan)
     amounts = UsageAmounts()
     watch = Watch(report)
-    if plan.usage:
+    if shape is not None and shape.usage:
+        _take_place(amounts, lookup(record, shape.usage), "usage", MAX_TOKENS, watch)
+    if plan.usage and not amounts.is_settled:
         _find_amounts(amounts, things, plan, watch)
     if not amounts.is_settled and "input" in of_record.has:
         _take_counts_of_bedrock(amounts, record, watch)

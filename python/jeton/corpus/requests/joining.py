@@ -20,8 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from jeton.corpus.requests import answers
 from jeton.corpus.requests.answers import MAX_CHAIN, AnswerIdentity, AnswerIndex, KnownAnswer
-from jeton.corpus.requests.parsed import SpanPlace
-from jeton.corpus.requests.rows import ReadRequest, Row
+from jeton.corpus.requests.parsed import ReadRequest, Row, SpanPlace
 
 MAX_SPANS: Final = 200_000
 """Spans read since a trace had its last one, until it is given up; about 300 bytes each."""

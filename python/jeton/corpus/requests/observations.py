@@ -15,8 +15,8 @@ from typing import Any, Final
 from jeton.corpus.lookup import lookup, parsed_json
 from jeton.corpus.requests.fields import FieldNames, Fields, fields_of
 from jeton.corpus.requests.parsed import ParsedRequest, Report, SpanPlace, first
-from jeton.corpus.requests.providers import provider_id
 from jeton.corpus.requests.shapes import parse_record
+from jeton.providers import provider_id
 
 _CALLS: Final = ("generation", "embedding", "llm")
 

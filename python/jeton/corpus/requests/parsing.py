@@ -19,9 +19,9 @@ from jeton.corpus.requests.issues import IssueLog, Place
 from jeton.corpus.requests.joining import Joiner
 from jeton.corpus.requests.kinds import AGENTS_BY_KIND
 from jeton.corpus.requests.messages import ChatRenderer
+from jeton.corpus.requests.parsed import ReadEvents, ReadRequest
 from jeton.corpus.requests.pieces import Answer, unwrapped_piece
 from jeton.corpus.requests.reading import JOINED_PIECES, ReadOptions, RecordReader
-from jeton.corpus.requests.rows import ReadEvents, ReadRequest
 from jeton.corpus.requests.shapes import parse_record
 
 MAX_OPEN_ANSWERS: Final = 256

@@ -2,6 +2,13 @@
 
 A record is one request, several (an export of spans, a chat by its turns), a piece of one, or none.
 Facts that depend on the records before it are asked of ``stateful`` (pieces of streams, sessions).
+
+Usage exports read as logs: rows of OpenAI and Anthropic that add up many requests.
+
+A bucket states the time of its rows. ``jeton.read_usage`` reads the same files as records
+of usage.
+
+Records inside a record: elements of a list, spans of an export, lines kept by a collector.
 """
 
 from __future__ import annotations
@@ -12,27 +19,127 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from jeton.corpus.lookup import text_or_none
+from jeton.corpus.lookup import parsed_json, text_or_none
 from jeton.corpus.places import record_id
-from jeton.corpus.requests.exports import rows_of_bucket
 from jeton.corpus.requests.fields import FieldNames, Fields, fields_of
 from jeton.corpus.requests.kinds import STATEFUL, kinds_of
-from jeton.corpus.requests.messages import (
-    ChatRenderer,
-    CountedChat,
-    published_overhead,
-    text_of,
-)
+from jeton.corpus.requests.messages import ChatRenderer, CountedChat, published_overhead, text_of
 from jeton.corpus.requests.observations import parse_langfuse, parse_langsmith
-from jeton.corpus.requests.parsed import ParsedRequest
-from jeton.corpus.requests.rows import ReadRequest, Reported, Row
+from jeton.corpus.requests.parsed import ParsedRequest, ReadRequest, Reported, Row
+from jeton.corpus.requests.pieces import answer_of
 from jeton.corpus.requests.sent import packed
 from jeton.corpus.requests.shapes import parse_record
-from jeton.corpus.requests.spans import as_span, parse_span
-from jeton.corpus.requests.unwrapping import ASIDE, parts_of
+from jeton.corpus.requests.spans import as_span, parse_span, spans_of_export
 from jeton.corpus.requests.usage import UNKNOWN_USAGE
 from jeton.corpus.times import TimeUnit, parse_time
 from jeton.errors import JetonError
+
+_WRAPPERS: Final = (
+    "data", "records", "requests", "spans", "traces", "items", "logs", "results", "logEvents",
+)  # fmt: skip
+_INSIDE: Final = ("observations", "child_runs")
+_ENVELOPES: Final = (
+    "log", "@message", "message", "msg", "line", "jsonPayload", "json_payload", "textPayload",
+    "text_payload", "_raw",
+)  # fmt: skip
+"""Where collectors of logs keep the line that a program wrote."""
+
+_EXPORTS: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
+ASIDE: Final = frozenset((*_WRAPPERS, *_EXPORTS, *_INSIDE, *_ENVELOPES))
+_OWN: Final = frozenset(
+    {
+        "usage", "messages", "prompt", "input", "request", "response", "choices", "model", "body",
+        "model_id", "modelId", "inputTextTokenCount", "start_time", "starting_at",
+    }
+)  # fmt: skip
+"""Fields of a record that is a request itself, whatever lists it has."""
+
+_EVENTS: Final = ("session.", "assistant.")
+"""Beginnings of the kinds of events of an agent, which say whose ``data`` it is (Copilot)."""
+
+_MAX_UNWRAPPING: Final = 4
+
+
+def parts_of(record: Any, depth: int = 0) -> Iterator[Any]:
+    """The records inside a record: spans of an export, elements of a list or of a wrapper."""
+    if isinstance(record, list):
+        if record and all(isinstance(item, dict) and _has_role(item) for item in record):
+            yield {"messages": record}
+            return
+        if len(record) > 1 and answer_of(record) is not None:
+            yield {"response": record}
+            return
+        for item in record:
+            yield from parts_of(item, depth + 1) if depth < _MAX_UNWRAPPING else (item,)
+        return
+    if isinstance(record, dict):
+        if any(name in record for name in _EXPORTS):
+            yield from spans_of_export(record)
+            return
+        for key in _INSIDE:
+            inner = record.get(key)
+            if depth < _MAX_UNWRAPPING and isinstance(inner, list) and inner:
+                if key == "child_runs":
+                    yield {name: value for name, value in record.items() if name != key}
+                yield from parts_of(inner, depth + 1)
+                return
+        if _OWN.isdisjoint(record):
+            inside = _enveloped(record)
+            if inside is not None and depth < _MAX_UNWRAPPING:
+                yield from parts_of(inside, depth + 1)
+                return
+        # A wrapper has its list and little else: totals, a cursor, the kind of object.
+        is_small = depth < _MAX_UNWRAPPING and len(record) <= 8
+        if is_small and _OWN.isdisjoint(record):
+            for key in _WRAPPERS:
+                inner = record.get(key)
+                if isinstance(inner, list) and inner and all(isinstance(i, dict) for i in inner):
+                    yield from parts_of(inner, depth + 1)
+                    return
+            is_event = str(record.get("type", "")).startswith(_EVENTS)
+            if len(record) <= 2 and isinstance(record.get("data"), dict) and not is_event:
+                yield from parts_of(record["data"], depth + 1)
+                return
+    yield record
+
+
+def _enveloped(record: Mapping[str, Any]) -> Any:
+    """The object that a collector keeps of a program's line, with the collector's time; or None."""
+    for key in _ENVELOPES:
+        if key in record:
+            inner = record[key]
+            inner = parsed_json(inner.strip()) if isinstance(inner, str) else inner
+            is_object = isinstance(inner, dict) and (
+                isinstance(record[key], str) or key in ("jsonPayload", "json_payload")
+            )
+            if not is_object:
+                continue
+            times = fields_of(record).time
+            if times and not fields_of(inner).time:
+                return {**inner, "timestamp": record[times[0]]}
+            return inner
+    return None
+
+
+def _has_role(item: Mapping[str, Any]) -> bool:
+    return ("role" in item and ("content" in item or "parts" in item)) or (
+        "from" in item and "value" in item
+    )
+
+
+_TIMES: Final = ("start_time", "starting_at", "start_time_iso")
+
+
+def rows_of_bucket(bucket: Mapping[str, Any]) -> Iterator[Mapping[str, Any]] | None:
+    """The rows of a bucket, each with its time; None: it is none."""
+    results = bucket.get("results")
+    if not isinstance(results, list) or not all(isinstance(row, dict) for row in results):
+        return None
+    time = next((bucket[name] for name in _TIMES if bucket.get(name) is not None), None)
+    if time is None:
+        return None
+    return ({"start_time": time, **row} for row in results)
+
 
 Turns: TypeAlias = Literal["last", "each"]
 

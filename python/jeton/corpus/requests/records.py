@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from jeton._core import DocumentReader
-from jeton.corpus.csv_records import csv_rows, delimiter_of
 from jeton.corpus.documents import MEMORY
 from jeton.corpus.inputs import InputFile, files_of
 from jeton.corpus.json_records import is_one_array, json_lines, json_values, looks_like_values
 from jeton.corpus.objects import is_address, local_copy
+from jeton.corpus.record_documents import csv_rows, delimiter_of
 from jeton.corpus.requests.agents.refused import refuse
 from jeton.errors import UsageError
 

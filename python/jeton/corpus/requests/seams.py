@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from jeton.corpus.requests import answers, joining
 from jeton.corpus.requests.answers import KnownAnswer
-from jeton.corpus.requests.history import HandedOut, History
+from jeton.corpus.requests.columns import HandedOut, History
 from jeton.corpus.requests.joining import JoinState, KnownSpan, KnownTrace
 
 if TYPE_CHECKING:

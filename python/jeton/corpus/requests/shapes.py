@@ -13,29 +13,12 @@ from typing import Any, Final
 from jeton.corpus.lookup import lookup, parsed_json
 from jeton.corpus.requests.facts import miss_reason_of, read_facts
 from jeton.corpus.requests.facts_plan import Places
-from jeton.corpus.requests.fields import NO_FIELDS, FieldNames, Fields, fields_of
+from jeton.corpus.requests.fields import LOG_SHAPES, NO_FIELDS, FieldNames, Fields, fields_of
 from jeton.corpus.requests.messages import chat_of, text_of
 from jeton.corpus.requests.parsed import ParsedRequest, Report, first, is_messages
 from jeton.corpus.requests.pieces import answer_of, piece_kind, pieces_of_text
 
-SHAPES: Final[dict[str, str]] = {
-    "openai-chat": "`messages` with `choices`, or with a `model` and nothing of Anthropic's",
-    "openai-responses": "`input` with `instructions` or a response whose `object` is `response`",
-    "openai-completions": "`prompt` with `choices`",
-    "anthropic": "`messages` with `system`, `stop_reason`, `anthropic_version`, a response of "
-    "`type` `message`, or a model named `claude`",
-    "gemini": "`contents`",
-    "bedrock": "`inputBodyJson` (model invocation logs) or `stopReason`",
-    "otel": "a span: attributes `gen_ai.*` (present and earlier names), `ai.*` of the AI SDK, or "
-    "OpenInference's `llm.*`; JSON lines of an SDK, or OTLP JSON (`resourceSpans`)",
-    "langfuse": "observations with a `traceId` and `usageDetails` or a `parentObservationId`",
-    "langsmith": "runs with a `run_type`",
-    "export": "rows of the usage exports of OpenAI and Anthropic, which add up many requests",
-    "plain": "`messages`, `conversations`, or a text in `prompt`, `input`, `query`, `question`, "
-    "`text`, `instruction`",
-    "usage": "token counts without text (`prompt_tokens`, `input_length`, `ContextTokens` ...): "
-    "spend logs of gateways, answers without their requests, published traces",
-}
+SHAPES: Final = {shape.name: shape.told for shape in LOG_SHAPES if shape.told}
 """Kinds of records, by what they are told."""
 
 _REQUEST_MARKS: Final = frozenset({"messages", "prompt", "input", "contents", "model", "body"})
@@ -64,7 +47,15 @@ def parse_record(
     Returns:
         The request, and how many pieces its answer was put together from (0: it was whole).
     """
+    shape = next((shape for shape in of_record.shapes if shape.is_it(record)), None)
     request, response = _halves(record, of_record)
+    if shape is not None:
+        names = shape.names(names)
+        if shape.request:
+            body = parsed_json(lookup(record, shape.request))
+            request = body if isinstance(body, dict) else {}
+        if shape.response:
+            response = parsed_json(lookup(record, shape.response))
     n_pieces = 0
     if response is not None and response is not record:
         response, n_pieces = _assembled(response)
@@ -76,7 +67,9 @@ def parse_record(
     places: Places = ((response, of_response), (request, of_request), (record, of_record))
     parsed = _sent(record, request, response, of_request, names)
     _received(parsed, record, places, names)
-    read_facts(parsed, record, places, names, report)
+    read_facts(parsed, record, places, names, report, shape)
+    if shape is not None and shape.told and parsed.shape == "plain":
+        parsed.shape = shape.name
     if parsed.chat is not None and parsed.chat.sent is not None:
         parsed.chat.sent.request = request
     if isinstance(response, dict) and "diagnostics" in response:
@@ -132,15 +125,6 @@ def _halves(record: Mapping[str, Any], names: Fields) -> tuple[Mapping[str, Any]
     has = names.has
     bedrock_in = record.get("input") if "input" in has else None
     bedrock_out = record.get("output") if "output" in has else None
-    if isinstance(bedrock_in, dict) and (
-        "inputBodyJson" in bedrock_in or "inputTokenCount" in bedrock_in
-    ):
-        body = bedrock_in.get("inputBodyJson")
-        answer = bedrock_out.get("outputBodyJson") if isinstance(bedrock_out, dict) else None
-        return (body if isinstance(body, dict) else {}), answer
-    if "inputBodyJson" in record:
-        body, answer = record["inputBodyJson"], record.get("outputBodyJson")
-        return (body if isinstance(body, dict) else {}), answer
     request: Mapping[str, Any] = record
     for place in names.request_places:
         inner = record.get(place)

@@ -22,7 +22,6 @@ from jeton.corpus.requests.facts import take_beside, usage_of_amounts, with_fact
 from jeton.corpus.requests.fields import SPAN_COLUMNS
 from jeton.corpus.requests.messages import chat_of, text_of
 from jeton.corpus.requests.parsed import ParsedRequest, Report, SpanPlace, first
-from jeton.corpus.requests.providers import provider_id, provider_of_answer, provider_of_model
 from jeton.corpus.requests.tariffs import tariff_of
 from jeton.corpus.requests.usage import Usage, family_of
 from jeton.corpus.requests.usage_names import (
@@ -34,6 +33,7 @@ from jeton.corpus.requests.usage_names import (
     snake,
 )
 from jeton.corpus.requests.usage_paths import UsageAmounts, collect
+from jeton.providers import provider_id, provider_of_answer, provider_of_model
 
 CALL_OPERATIONS: Final = frozenset(
     {"chat", "text_completion", "generate_content", "completion", "embeddings"}

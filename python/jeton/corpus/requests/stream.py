@@ -22,8 +22,7 @@ from jeton.corpus.documents import (
     MEMORY,
     read_progress,
 )
-from jeton.corpus.domains import DomainsBy, domain_of_file
-from jeton.corpus.inputs import STANDARD_INPUT, InputFile
+from jeton.corpus.inputs import STANDARD_INPUT, DomainsBy, InputFile, domain_of_file
 from jeton.corpus.json_records import without_collector
 from jeton.corpus.names import OTHER, Names
 from jeton.corpus.places import RecordPlaces
@@ -33,24 +32,20 @@ from jeton.corpus.requests.columns import (
     UNKNOWN,
     ColumnsBuilder,
     Correction,
+    HandedOut,
+    History,
     RequestBatch,
+    with_usage,
 )
 from jeton.corpus.requests.fields import FieldNames, is_known_column
-from jeton.corpus.requests.history import HandedOut, History, with_usage
 from jeton.corpus.requests.issues import IssueLog, LogIssue, Place
 from jeton.corpus.requests.joining import ReplacedRow
-from jeton.corpus.requests.log_facts import (
-    UNREADABLE_WORDS,
-    LogFacts,
-    PartEdges,
-    empty_log,
-)
 from jeton.corpus.requests.messages import ChatRenderer
+from jeton.corpus.requests.parsed import Row
 from jeton.corpus.requests.parsing import RecordParser
 from jeton.corpus.requests.pool import MAX_PROCESSES, ReadingPool, processes_for
 from jeton.corpus.requests.reading import ReadOptions, Turns
 from jeton.corpus.requests.records import RecordFormat, files_or_records, records_of_file
-from jeton.corpus.requests.rows import Row
 from jeton.corpus.requests.seams import PartEntry, PartExit, stable_hash
 from jeton.corpus.requests.sent import SentBlocks
 from jeton.corpus.requests.shards import (
@@ -60,7 +55,14 @@ from jeton.corpus.requests.shards import (
     pieces_of_range,
     plan_shards,
 )
-from jeton.corpus.requests.summary import RequestsSummary, RequestsTally
+from jeton.corpus.requests.summary import (
+    UNREADABLE_WORDS,
+    LogFacts,
+    PartEdges,
+    RequestsSummary,
+    RequestsTally,
+    empty_log,
+)
 from jeton.corpus.times import TimeUnit
 from jeton.errors import RecordError, UsageError
 from jeton.progress import OnProgress, Progress

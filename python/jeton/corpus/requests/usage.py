@@ -20,9 +20,9 @@ Else the provider and the names decide. Where nothing does, that is reported.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from jeton.corpus.requests.counts import MAX_TOKENS, Report
+from jeton.corpus.requests.counts import Report
 from jeton.corpus.requests.usage_names import (
     CONVENTIONS,
     FRESH,
@@ -42,9 +42,7 @@ from jeton.corpus.requests.usage_names import (
     WRITE_EITHER,
     WRITE_INSIDE,
 )
-from jeton.corpus.requests.usage_paths import UsageAmounts, collect, collect_flat
-
-__all__ = ["MAX_TOKENS", "UNKNOWN_USAGE", "Usage", "normalise_usage", "settle"]
+from jeton.corpus.requests.usage_paths import UsageAmounts
 
 _UNKNOWN: Final = -1
 
@@ -110,32 +108,6 @@ _ALL_BESIDE: Final = ("cursor",)
 _RANK: Final = {scheme.id: rank for rank, scheme in enumerate(SCHEMES)}
 
 
-def normalise_usage(
-    usage: Mapping[str, Any],
-    report: Report,
-    *,
-    is_nested: bool = True,
-    provider: str = "",
-    model: str = "",
-) -> Usage:
-    """One convention out of many.
-
-    Args:
-        usage: The provider's usage.
-        report: Called for counts that are negative, absurd, no numbers, or contradict each other,
-            and for conventions that nothing decides.
-        is_nested: True if it is a field for usage alone, in which short names mean tokens too.
-        provider: The provider that answered, where that is known; it decides where no total does.
-        model: The model's name; it stands in for the provider.
-    """
-    amounts = UsageAmounts()
-    if is_nested:
-        collect(usage, amounts, report)
-    else:
-        collect_flat(usage, amounts, report)
-    return settle(amounts, report, provider=provider, model=model)
-
-
 def settle(
     amounts: UsageAmounts,
     report: Report,
@@ -147,9 +119,10 @@ def settle(
 
     Args:
         amounts: By meaning.
-        report: As for ``normalise_usage``.
-        provider: As for ``normalise_usage``.
-        model: As for ``normalise_usage``.
+        report: Called for counts that are negative, absurd, no numbers, or contradict each other,
+            and for conventions that nothing decides.
+        provider: The provider that answered, where that is known; it decides where no total does.
+        model: The model's name; it stands in for the provider.
     """
     inputs, outputs, rest = amounts.inputs, amounts.outputs, amounts.rest
     if ("gemini" in inputs or "gemini" in outputs or TOOL_PROMPT in rest) and (

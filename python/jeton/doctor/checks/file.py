@@ -8,7 +8,7 @@ from jeton.checkpoint import FileProblem
 from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity
-from jeton.formats.contradictions import CLASS_REBUILDS
+from jeton.formats.folder_tokens import CLASS_REBUILDS
 
 
 def _problems(patient: Patient, *kinds: str) -> list[FileProblem]:

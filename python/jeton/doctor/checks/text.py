@@ -12,7 +12,7 @@ from jeton.doctor.patient import Patient
 from jeton.errors import EncodeError
 from jeton.findings import Basis, Severity
 from jeton.guard.scanning import scan_for, special_texts
-from jeton.metrics.round_trips import CAUSES, told_causes
+from jeton.metrics.quality import CAUSES, told_causes
 
 LARGE_PREMIUM = 3.0
 """A language counts as dear from this many tokens for one of English on. A choice of ours: current

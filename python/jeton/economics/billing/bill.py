@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, localcontext
 
-from jeton.corpus.bills.items import CENT, Bill, BillItem, What
+from jeton.corpus.bills.rows import CENT, Bill, BillItem, What
 from jeton.economics.billing.causes import BillCause, find_causes
 from jeton.economics.billing.models import SEARCHES, Records, charged
 from jeton.economics.ledger import Ledger, LedgerBuilder, UsageRows

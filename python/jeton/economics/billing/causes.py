@@ -14,7 +14,7 @@ from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
 
-from jeton.corpus.bills.items import CENT, BillItem
+from jeton.corpus.bills.rows import CENT, BillItem
 from jeton.economics.billing.explanations import BillHypothesis, explanations
 from jeton.economics.billing.models import SEARCHES, Records, UsedModel
 from jeton.findings import Basis

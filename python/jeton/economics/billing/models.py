@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, localcontext
 
 from jeton._nearest import fold
-from jeton.corpus.bills.items import BillItem, What
+from jeton.corpus.bills.rows import BillItem, What
 from jeton.dimensions import DIMENSIONS
 from jeton.economics.ledger import Ledger, NotPriced
 from jeton.economics.ledger.cells import FREE_TARIFF, Assumed, Priced, PricedSum

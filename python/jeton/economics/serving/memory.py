@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jeton.catalog.layers import CacheRow
 from jeton.catalog.model_facts import ModelFacts
-from jeton.catalog.number_formats import number_format, number_formats
+from jeton.catalog.weight_formats import number_format, number_formats
 from jeton.economics.serving.weights import (
     Bytes as Bytes,
 )
@@ -35,7 +35,7 @@ DTYPE_BYTES: dict[str, int | Fraction] = {
     one.name: int(one.bytes) if one.bytes.denominator == 1 else one.bytes
     for one in number_formats()
 }
-"""Bytes per element with its part of the scales (`jeton.catalog.number_formats`)."""
+"""Bytes per element with its part of the scales (`jeton.catalog.weight_formats`)."""
 
 DEFAULT_DTYPE_BYTES = 2
 """Most open models are published and served in bf16."""

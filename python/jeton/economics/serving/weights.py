@@ -14,8 +14,13 @@ from typing import Literal
 
 from jeton.catalog.layers import Part, Role
 from jeton.catalog.model_facts import UNKNOWN_WEIGHTS, ModelFacts
-from jeton.catalog.number_formats import NumberFormat, number_format
-from jeton.catalog.weight_formats import WeightFormat, uniform_weights, weight_format
+from jeton.catalog.weight_formats import (
+    NumberFormat,
+    WeightFormat,
+    number_format,
+    uniform_weights,
+    weight_format,
+)
 from jeton.economics.serving.parameters import table_rows
 from jeton.errors import UsageError
 
@@ -160,7 +165,7 @@ def weight_bytes(
     vocabulary costs ``V d`` parameters tied, ``2 V d`` untied. All experts count: they all must lie
     in memory. As published, tensors that were read themselves decide.
 
-    Source: `jeton.catalog.layers`; formats: `jeton.catalog.number_formats`; rules of quantization:
+    Source: `jeton.catalog.layers`; formats: `jeton.catalog.weight_formats`; rules of quantization:
     `jeton.catalog.config_weights`.
 
     Args:

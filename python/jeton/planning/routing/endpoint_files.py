@@ -16,7 +16,7 @@ from jeton._foreign import toml_of
 from jeton._nearest import nearest
 from jeton.catalog.api_price import USER_PROVIDER, ApiPrice, PriceTier
 from jeton.errors import RecordError, UsageError
-from jeton.formats.documents import read_settings
+from jeton.formats.reading import read_settings
 from jeton.planning.routing.endpoints import (
     Endpoint,
     EndpointFailures,

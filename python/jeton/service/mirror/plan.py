@@ -14,7 +14,7 @@ from jeton._foreign import toml_of
 from jeton._nearest import nearest
 from jeton.adapt.shadowing import AbortRules, Side, check_stages
 from jeton.errors import RecordError, UsageError
-from jeton.formats.documents import read_settings
+from jeton.formats.reading import read_settings
 
 _MAX_BYTES: Final = 1 << 20
 _NUMBER: Final = (int, float)

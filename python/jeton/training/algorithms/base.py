@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jeton._core import PretokenCounts, Tokenizer
 from jeton._nearest import nearest
 from jeton.errors import UsageError
-from jeton.pretokenizing.normalizers import normalizer_steps
-from jeton.pretokenizing.rules import pretokenizer_steps
+from jeton.pretokenizing.rules import normalizer_steps, pretokenizer_steps
 from jeton.progress import OnProgress, Progress
 
 if TYPE_CHECKING:

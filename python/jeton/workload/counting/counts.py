@@ -2,35 +2,188 @@
 
 Memory is bounded: arrays as long as each vocabulary, a histogram of the lengths that occur, sums by
 domain and by group, 24 bytes for each document up to a limit, and two draws of texts.
+
+Sums of the core as plain values, which can be sent to another process and added up there.
+
+Texts of special tokens inside ordinary documents.
+
+A document that contains ``<|im_end|>`` is text; a pipeline that encodes it with special tokens
+allowed turns it into a control token, which ends a turn or a document where the writer chose.
+
+Tokens of each request by kind of block: the parts that a bill is divided into.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton._core import Surveyor, TextStats, TokenStats
+from jeton._core import Survey, Surveyor, TextBatch, TextStats, Tokenizer, TokenStats
+from jeton.corpus.requests.blocks import BlockKind, Blocks
 from jeton.errors import UsageError
+from jeton.guard.scanning import MIN_MARKER_BYTES
+from jeton.guard.wordlist import MARKERS
 from jeton.metrics import LengthCounts
-from jeton.metrics.compression import WORD_SPLITTER
+from jeton.metrics.words import WORD_SPLITTER
 from jeton.workload.choice import Chosen
-from jeton.workload.counting.block_tokens import N_BLOCK_NUMBERS
-from jeton.workload.counting.core_sums import CoreSums
 from jeton.workload.counting.domains import DomainCounts, LengthHistograms
-from jeton.workload.counting.groups import GroupSums
-from jeton.workload.counting.lookalikes import LookalikeCounts, markers_of
+from jeton.workload.counting.intervals import GroupSums
 from jeton.workload.counting.prefix_sketch import BLOCK_BYTES, MAX_BLOCKS, PrefixSketch
 from jeton.workload.counting.sources import CorpusSummary, SourceList
 from jeton.workload.digests import DuplicateTracker
-from jeton.workload.inputs.request_tokens import RequestTokens
-from jeton.workload.inputs.requests import MAX_REQUEST_ROWS, RequestCollector
+from jeton.workload.inputs.requests import MAX_REQUEST_ROWS, RequestCollector, RequestTokens
 from jeton.workload.sampling.deep_sample import DEEP_SAMPLE_BYTES, DeepSampler
 from jeton.workload.sampling.passages import SAMPLE_CHARS, PassageSampler
 from jeton.workload.sampling.sampled import SampledWorkload
+
+N_KINDS = len(BlockKind)
+"""Kinds of blocks: one column of tokens each."""
+
+N_BLOCK_NUMBERS = N_KINDS + 2
+"""Numbers of a request: tokens by kind of block, messages of earlier turns, passages."""
+
+
+def block_numbers(
+    tokenizer: Tokenizer,
+    texts: TextBatch,
+    blocks: Blocks,
+    *,
+    num_threads: int | None,
+    allow_special: str | None = None,
+) -> NDArray[np.int64]:
+    """Count the tokens of each block by itself, and add them up by request and kind.
+
+    Blocks that come again (system prompts, tools, turns that are sent again) are counted once.
+
+    Args:
+        tokenizer: The tokenizer in use.
+        texts: The texts of the requests.
+        blocks: Their blocks.
+        num_threads: Threads of the core; None: all.
+        allow_special: ``all`` where a chat template wrote control tokens.
+
+    Returns:
+        int64 (n_requests, `N_BLOCK_NUMBERS`).
+    """
+    places: dict[bytes, int] = {}
+    which = [places.setdefault(text, len(places)) for text in blocks.texts(texts)]
+    counts = tokenizer.count_batch(
+        TextBatch.from_texts(list(places)),
+        num_threads=num_threads,
+        allow_special=allow_special,
+    )[which]
+    n = len(blocks)
+    row = np.repeat(np.arange(n), np.diff(blocks.offsets))
+    cell = row * N_KINDS + blocks.kinds
+    tokens = np.bincount(cell, weights=counts, minlength=n * N_KINDS).astype(np.int64)
+    numbers = np.empty((n, N_BLOCK_NUMBERS), dtype=np.int64)
+    numbers[:, :N_KINDS] = tokens.reshape(n, N_KINDS)
+    for place, kind in enumerate((BlockKind.EARLIER, BlockKind.PASSAGE), start=N_KINDS):
+        numbers[:, place] = np.bincount(row[blocks.kinds == kind], minlength=n)
+    return numbers
+
+
+def markers_of(tokenizers: Iterable[Tokenizer]) -> tuple[str, ...]:
+    """The known markers and the special tokens of the given tokenizers, sorted."""
+    markers = set(MARKERS)
+    for tokenizer in tokenizers:
+        markers.update(tokenizer.special_tokens)
+    return tuple(sorted(marker for marker in markers if len(marker.encode()) >= MIN_MARKER_BYTES))
+
+
+class LookalikeCounts:
+    """How often each marker occurs in documents, and the documents that contain any.
+
+    They are found by the core while it looks at the texts (`jeton._core.Surveyor`): of those that
+    begin with the same three bytes, what begins inside one is a part of it.
+    """
+
+    def __init__(self, markers: Sequence[str]) -> None:
+        self._markers = tuple(markers)
+        self._counts: NDArray[np.uint64] = np.zeros(len(self._markers), dtype=np.uint64)
+        self.n_documents = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Occurrences by marker, the most frequent first."""
+        found = zip(self._markers, self._counts.tolist(), strict=True)
+        ordered = sorted((item for item in found if item[1]), key=lambda item: (-item[1], item[0]))
+        return dict(ordered)
+
+    def add(self, survey: Survey) -> None:
+        """Add what was found in one batch."""
+        self._counts = self._counts + survey.marker_counts
+        self.n_documents += survey.n_marked_documents
+
+    def merge(self, other: Self) -> LookalikeCounts:
+        """Return the counts of both; they look for the same markers."""
+        merged = LookalikeCounts(self._markers)
+        merged._counts = self._counts + other._counts
+        merged.n_documents = self.n_documents + other.n_documents
+        return merged
+
+
+_NAMES: Final[Mapping[type, tuple[str, ...]]] = {
+    TextStats: (
+        "n_documents", "n_bytes", "n_chars", "n_words", "n_replaced_documents", "n_replacements",
+        "n_whitespace_bytes", "n_space_bytes", "n_digits", "n_marks", "n_ascii_documents",
+        "script_chars", "script_bytes", "bytes_per_document",
+    ),
+    TokenStats: (
+        "n_documents", "n_tokens", "n_round_trip_failures", "n_normalized_documents",
+        "n_unreturned_documents", "unreturned_by_cause", "id_counts", "n_laid_out_documents",
+        "n_letter_words", "n_letter_words_kept", "n_letter_word_tokens", "n_digits",
+        "n_digit_tokens", "script_tokens", "script_bytes", "tokens_per_document",
+    ),
+}  # fmt: skip
+
+
+class CoreSums:
+    """The values of a `TextStats` or `TokenStats`, by the same names.
+
+    Example:
+        >>> sums = CoreSums.of(TextStats())
+        >>> sums.merge(sums).n_documents
+        0
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = dict(values)
+
+    @classmethod
+    def of(cls, stats: TextStats | TokenStats | CoreSums) -> CoreSums:
+        """The values of sums of the core; what are values already stays."""
+        if isinstance(stats, CoreSums):
+            return stats
+        return cls({name: getattr(stats, name) for name in _NAMES[type(stats)]})
+
+    def __getattr__(self, name: str) -> Any:
+        values = self.__dict__.get("_values", {})
+        if name in values:
+            return values[name]
+        raise AttributeError(name)
+
+    def merge(self, other: CoreSums) -> CoreSums:
+        """The sum of both."""
+        return CoreSums(
+            {name: _added(value, other._values[name]) for name, value in self._values.items()}
+        )
+
+
+def _added(one: Any, other: Any) -> Any:
+    if isinstance(one, dict):
+        return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+    if isinstance(one, tuple):
+        # A histogram: lengths that rise, and how often each occurs.
+        lengths, places = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
+        counts = np.zeros(len(lengths), dtype=np.uint64)
+        np.add.at(counts, places.reshape(-1), np.concatenate([one[1], other[1]]))
+        return lengths, counts
+    return one + other
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 A user's own price (``usd:``) holds for all requests. A price of the list holds for those that name
 no model, or one that the list does not have.
+
+Names that the columns of requests refer to by number.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +20,63 @@ from jeton.catalog import ApiPrice
 from jeton.catalog.api_price import USER_PROVIDER
 from jeton.catalog.model_map import ModelMap
 from jeton.corpus import RequestColumns
+from jeton.corpus.names import Names
 from jeton.economics.ledger import Ledger, LedgerBuilder
 
 if TYPE_CHECKING:
     from jeton.corpus import RequestBatch, RequestStream
-    from jeton.workload.inputs.column_names import ColumnNames
+
+
+class ColumnNames(NamedTuple):
+    """Names by number.
+
+    Attributes:
+        models: Names for ``columns.model`` and ``columns.model_asked``.
+        providers: Names for ``columns.provider``.
+        tariffs: Names for ``columns.tariff``; the first is ``standard``.
+        domains: Names for ``columns.domain``.
+    """
+
+    models: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    tariffs: tuple[str, ...] = ("standard",)
+    domains: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, stream: RequestStream) -> ColumnNames:
+        """Return the names that a stream has met so far."""
+        return cls(
+            tuple(stream.models),
+            tuple(stream.providers),
+            tuple(stream.tariffs),
+            tuple(stream.domains),
+        )
+
+    def renumbered(self, columns: RequestColumns, merged: Mapping[str, Names]) -> RequestColumns:
+        """Return columns that refer to the names of several shards.
+
+        Args:
+            columns: Columns that refer to these names.
+            merged: The names of all shards by the field of this class; new ones are added.
+        """
+        places = {
+            # The last element is the one that -1 names.
+            kind: np.array([*(merged[kind].number(name)[0] for name in names), -1])
+            for kind, names in zip(self._fields, self, strict=True)
+        }
+
+        def renamed(numbers: NDArray[Any], kind: str) -> NDArray[Any]:
+            changed: NDArray[Any] = places[kind][numbers].astype(numbers.dtype)
+            return changed
+
+        return replace(
+            columns,
+            model=renamed(columns.model, "models"),
+            model_asked=renamed(columns.model_asked, "models"),
+            provider=renamed(columns.provider, "providers"),
+            tariff=renamed(columns.tariff, "tariffs"),
+            domain=renamed(columns.domain, "domains"),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from jeton._core import TextBatch
 from jeton.corpus import DocumentStream, DomainsBy, InputFile, RequestBatch, RequestStream
-from jeton.corpus.domains import domain_of_file
+from jeton.corpus.inputs import domain_of_file
 from jeton.corpus.names import Names
 from jeton.corpus.places import RecordPlaces
 from jeton.corpus.requests.blocks import Blocks

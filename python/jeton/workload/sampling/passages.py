@@ -18,7 +18,7 @@ import numpy as np
 
 from jeton._core import TextBatch, Tokenizer
 from jeton.workload.digests import Digests
-from jeton.workload.sampling.drawing import KEY_BITS, Drawer, Unit, key_of_block
+from jeton.workload.sampling.deep_sample import KEY_BITS, Drawer, Unit, key_of_block
 
 SAMPLE_CHARS = 320
 """Characters of a passage: about four lines of a page."""

@@ -17,7 +17,6 @@ from jeton.corpus.requests.parsed import ParsedRequest
 
 _SHAPE: Final = "amp"
 _TOLD: Final = "threads whose `messages` have a `usage` with a `model`, or with a `usageLedger`"
-_Facts = dict[str, Any]
 
 
 def _is_thread(names: frozenset[str]) -> bool:

@@ -13,8 +13,8 @@ from jeton.corpus.requests.agents.base import MAX_KEPT, Agent, FileState, child,
 from jeton.corpus.requests.counts import Report
 from jeton.corpus.requests.facts import is_unbilled_refusal, miss_reason_of, usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest, first
-from jeton.corpus.requests.providers import provider_of_answer, provider_of_model
 from jeton.dimensions import NOT_BILLED
+from jeton.providers import provider_of_answer, provider_of_model
 
 _SHAPE: Final = "claude-code"
 _TOLD: Final = (

@@ -28,7 +28,7 @@ from jeton.corpus.requests.agents.base import (
 from jeton.corpus.requests.counts import Report
 from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest
-from jeton.corpus.requests.providers import provider_id
+from jeton.providers import provider_id
 
 _SHAPE: Final = "cline"
 _TOLD: Final = (

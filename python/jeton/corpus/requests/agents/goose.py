@@ -17,7 +17,7 @@ from jeton.corpus.requests.agents.base import Agent, FileState, child, doubtful,
 from jeton.corpus.requests.counts import Report
 from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest, first
-from jeton.corpus.requests.providers import provider_id
+from jeton.providers import provider_id
 
 _SHAPE: Final = "goose"
 _TOLD: Final = "rows of `sessions` with `accumulated_input_tokens`, as `sqlite3 -json` writes them"

@@ -13,7 +13,7 @@ from jeton.corpus.requests.agents.base import Agent, FileState, text
 from jeton.corpus.requests.counts import Report
 from jeton.corpus.requests.facts import usage_of_mapping
 from jeton.corpus.requests.parsed import ParsedRequest, first
-from jeton.corpus.requests.providers import provider_id
+from jeton.providers import provider_id
 
 _SHAPE: Final = "opencode"
 _TOLD: Final = "messages with `tokens`, `modelID` and `providerID`; sessions of `opencode export`"
