@@ -17,7 +17,7 @@ from jeton.checkpoint.safetensors import Tensor, read_header
 from jeton.checkpoint.snapshot import read_groups
 from jeton.doctor.checks.model import LARGEST_PADDING_ROWS
 from jeton.doctor.checks.special import ROLES
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.errors import JetonError
 from jeton.findings import Severity
@@ -30,18 +30,16 @@ _ROLE_FIELDS = frozenset(f"{role}_token_id" for role in ROLES)
 
 
 @known(
-    Failure(
-        id="table-lacks-rows",
-        area=Area.MODEL,
-        severity=Severity.ERROR,
-        name="a further table of the vocabulary has fewer rows than the tokenizer has ids",
-        symptom="`size mismatch` for a bias, a decoder or a per-layer table at loading; an engine "
-        "that reads the copy for multi-token prediction crashes, or guesses nothing right",
-        cause="the embeddings were resized and a bias, a per-layer table or a copy was not",
-        remedy="resize the base model with `jeton adapt apply MODEL_DIR TOKENIZER_DIR -o OUT`, "
-        "which changes all tables together",
-        needs=_NEEDS,
-    )
+    id="table-lacks-rows",
+    area=Area.MODEL,
+    severity=Severity.ERROR,
+    name="a further table of the vocabulary has fewer rows than the tokenizer has ids",
+    symptom="`size mismatch` for a bias, a decoder or a per-layer table at loading; an engine "
+    "that reads the copy for multi-token prediction crashes, or guesses nothing right",
+    cause="the embeddings were resized and a bias, a per-layer table or a copy was not",
+    remedy="resize the base model with `jeton adapt apply MODEL_DIR TOKENIZER_DIR -o OUT`, which "
+    "changes all tables together",
+    needs=_NEEDS,
 )
 def _tables(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
@@ -70,19 +68,16 @@ def _tables(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="file-names-id-without-row",
-        area=Area.MODEL,
-        severity=Severity.ERROR,
-        name="a file beside the weights names an id that has no row",
-        symptom="`index out of range` or a device-side assert at the first picture, forced token "
-        "or suppressed token, though plain text works",
-        cause="the vocabulary was pruned or replaced, and this file kept the old ids; or the file "
-        "is of another model",
-        remedy="write the new id; `jeton adapt apply` changes the ids in every file with the "
-        "weights",
-        needs=(EvidenceKind.WEIGHTS,),
-    )
+    id="file-names-id-without-row",
+    area=Area.MODEL,
+    severity=Severity.ERROR,
+    name="a file beside the weights names an id that has no row",
+    symptom="`index out of range` or a device-side assert at the first picture, forced token or "
+    "suppressed token, though plain text works",
+    cause="the vocabulary was pruned or replaced, and this file kept the old ids; or the file is "
+    "of another model",
+    remedy="write the new id; `jeton adapt apply` changes the ids in every file with the weights",
+    needs=(EvidenceKind.WEIGHTS,),
 )
 def _ids(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
@@ -105,18 +100,16 @@ def _ids(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="vocabulary-change-differs",
-        area=Area.MODEL,
-        severity=Severity.WARNING,
-        name=f"{CHANGE_FILE} is of another tokenizer than the one beside it",
-        symptom="`jeton adapt apply` or `remap` refuses the folder; weights that already follow "
-        "the file have rows in another order than the tokenizer's ids",
-        cause="the tokenizer was edited, or replaced by another one, after `jeton adapt` wrote it",
-        remedy="take the tokenizer that was written with the file, or make it again with "
-        "`jeton adapt`; if only settings were edited, check the ids of a few texts",
-        needs=(EvidenceKind.TOKENIZER, EvidenceKind.FILES),
-    )
+    id="vocabulary-change-differs",
+    area=Area.MODEL,
+    severity=Severity.WARNING,
+    name=f"{CHANGE_FILE} is of another tokenizer than the one beside it",
+    symptom="`jeton adapt apply` or `remap` refuses the folder; weights that already follow the "
+    "file have rows in another order than the tokenizer's ids",
+    cause="the tokenizer was edited, or replaced by another one, after `jeton adapt` wrote it",
+    remedy="take the tokenizer that was written with the file, or make it again with `jeton "
+    "adapt`; if only settings were edited, check the ids of a few texts",
+    needs=(EvidenceKind.TOKENIZER, EvidenceKind.FILES),
 )
 def _change(patient: Patient) -> Iterator[Seen]:
     place, tokenizer = patient.place, patient.tokenizer
@@ -157,21 +150,19 @@ def _change(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="weights-not-adapted",
-        area=Area.MODEL,
-        severity=Severity.ERROR,
-        name="the tokenizer was adapted, and the weights beside it were not",
-        symptom="nonsense from the first token on after pruning; `IndexError: index out of range "
-        "in self` at the first new token after an extension",
-        cause=f"{CHANGE_FILE} says that the tokenizer has a new vocabulary, and the matrix has the "
-        "rows of the old one: the tokenizer's files were copied into the model's folder",
-        remedy="`jeton adapt apply MODEL_DIR TOKENIZER_DIR -o OUT` with the model as it was, then "
-        "`jeton adapt verify OUT --base MODEL_DIR`",
-        needs=(EvidenceKind.TOKENIZER, EvidenceKind.FILES, EvidenceKind.WEIGHTS),
-        source="rows of an adapted model are the new ids, filled up to a power of two of at most "
-        f"{LARGEST_PADDING_ROWS:,}",
-    )
+    id="weights-not-adapted",
+    area=Area.MODEL,
+    severity=Severity.ERROR,
+    name="the tokenizer was adapted, and the weights beside it were not",
+    symptom="nonsense from the first token on after pruning; `IndexError: index out of range in "
+    "self` at the first new token after an extension",
+    cause=f"{CHANGE_FILE} says that the tokenizer has a new vocabulary, and the matrix has the "
+    "rows of the old one: the tokenizer's files were copied into the model's folder",
+    remedy="`jeton adapt apply MODEL_DIR TOKENIZER_DIR -o OUT` with the model as it was, then "
+    "`jeton adapt verify OUT --base MODEL_DIR`",
+    needs=(EvidenceKind.TOKENIZER, EvidenceKind.FILES, EvidenceKind.WEIGHTS),
+    source="rows of an adapted model are the new ids, filled up to a power of two of at most "
+    f"{LARGEST_PADDING_ROWS:,}",
 )
 def _weights(patient: Patient) -> Iterator[Seen]:
     place, rows = patient.place, patient.n_rows
@@ -201,21 +192,19 @@ def _weights(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="added-rows-not-filled",
-        area=Area.MODEL,
-        severity=Severity.WARNING,
-        name="the tokenizer was extended into spare rows, and nothing filled these rows",
-        symptom="new tokens read as noise and are never generated, or generated at random, though "
-        "nothing crashes",
-        cause="files of the tokenizer were copied beside old weights with spare rows, or other "
-        "software saved the weights anew and dropped their mark",
-        remedy="`jeton adapt apply MODEL_DIR TOKENIZER_DIR -o OUT` with the model as it was. "
-        "If the rows were trained elsewhere, `jeton adapt verify OUT --base MODEL_DIR` compares "
-        f"the others; then remove {CHANGE_FILE}",
-        needs=(EvidenceKind.TOKENIZER, EvidenceKind.FILES, EvidenceKind.WEIGHTS),
-        source=f"`jeton adapt apply` writes the key {MARK} into the header of the weights",
-    )
+    id="added-rows-not-filled",
+    area=Area.MODEL,
+    severity=Severity.WARNING,
+    name="the tokenizer was extended into spare rows, and nothing filled these rows",
+    symptom="new tokens read as noise and are never generated, or generated at random, though "
+    "nothing crashes",
+    cause="files of the tokenizer were copied beside old weights with spare rows, or other "
+    "software saved the weights anew and dropped their mark",
+    remedy="`jeton adapt apply MODEL_DIR TOKENIZER_DIR -o OUT` with the model as it was. "
+    "If the rows were trained elsewhere, `jeton adapt verify OUT --base MODEL_DIR` compares "
+    f"the others; then remove {CHANGE_FILE}",
+    needs=(EvidenceKind.TOKENIZER, EvidenceKind.FILES, EvidenceKind.WEIGHTS),
+    source=f"`jeton adapt apply` writes the key {MARK} into the header of the weights",
 )
 def _spare_rows(patient: Patient) -> Iterator[Seen]:
     place, rows = patient.place, patient.n_rows
@@ -266,6 +255,3 @@ def _has_old_rows(change: StatedChange, rows: int) -> bool:
     # A pruned vocabulary may still be filled up to as many rows as before.
     powers = (1 << n for n in range(LARGEST_PADDING_ROWS.bit_length()))
     return all(-(-change.n_new_ids // power) * power != rows for power in powers)
-
-
-CHECKS: tuple[Check, ...] = (_tables, _ids, _change, _weights, _spare_rows)

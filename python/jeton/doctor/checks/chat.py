@@ -10,7 +10,7 @@ from jeton.doctor.chat_rendering import (
     rendered_chat,
     template_names,
 )
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.doctor.places import file_of_stops
 from jeton.doctor.special import stop_ids, written_control_texts
@@ -21,17 +21,15 @@ _NEEDS = (EvidenceKind.TOKENIZER,)
 
 
 @known(
-    Failure(
-        id="chat-template-fails",
-        area=Area.CHAT,
-        severity=Severity.ERROR,
-        name="the chat template does not render a plain conversation",
-        symptom="every chat request ends in a TemplateError or a 500",
-        cause="the template is damaged, needs variables that nobody gives it, or takes too long",
-        remedy="the message below names the line; take the template from the model's publisher "
-        "again; `jeton chat --tokenizer FOLDER chat.json` tries it",
-        needs=_NEEDS,
-    )
+    id="chat-template-fails",
+    area=Area.CHAT,
+    severity=Severity.ERROR,
+    name="the chat template does not render a plain conversation",
+    symptom="every chat request ends in a TemplateError or a 500",
+    cause="the template is damaged, needs variables that nobody gives it, or takes too long",
+    remedy="the message below names the line; take the template from the model's publisher again; "
+    "`jeton chat --tokenizer FOLDER chat.json` tries it",
+    needs=_NEEDS,
 )
 def _fails(patient: Patient) -> Iterator[Seen]:
     found = default_template(patient)
@@ -48,18 +46,16 @@ def _fails(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="chat-template-token-unknown",
-        area=Area.CHAT,
-        severity=Severity.ERROR,
-        name="the chat template writes control tokens that the tokenizer does not have",
-        symptom="the model does not follow the chat format; prompts are longer than they should be",
-        cause="the template belongs to another model: its control tokens are cut into pieces of "
-        "ordinary text, which the model never saw as control tokens",
-        remedy="use the template that the model was trained with, or add the tokens to tokenizer "
-        "and model and train them",
-        needs=_NEEDS,
-    )
+    id="chat-template-token-unknown",
+    area=Area.CHAT,
+    severity=Severity.ERROR,
+    name="the chat template writes control tokens that the tokenizer does not have",
+    symptom="the model does not follow the chat format; prompts are longer than they should be",
+    cause="the template belongs to another model: its control tokens are cut into pieces of "
+    "ordinary text, which the model never saw as control tokens",
+    remedy="use the template that the model was trained with, or add the tokens to tokenizer and "
+    "model and train them",
+    needs=_NEEDS,
 )
 def _unknown_tokens(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -100,18 +96,16 @@ def _turn_end(patient: Patient, source: str) -> int | None:
 
 
 @known(
-    Failure(
-        id="turn-end-not-eos",
-        area=Area.CHAT,
-        severity=Severity.ERROR,
-        name="the token that ends a turn does not end generation",
-        symptom="after a good answer the model goes on: it writes `assistant`, or the user's next "
-        "question, until max_new_tokens",
-        cause="the chat template ends answers with a token that is missing from eos_token_id",
-        remedy='list it: generation_config.json `"eos_token_id": [END_OF_TEXT, END_OF_TURN]`; in '
-        "vLLM `stop_token_ids=[...]` helps at once",
-        needs=_NEEDS,
-    )
+    id="turn-end-not-eos",
+    area=Area.CHAT,
+    severity=Severity.ERROR,
+    name="the token that ends a turn does not end generation",
+    symptom="after a good answer the model goes on: it writes `assistant`, or the user's next "
+    "question, until max_new_tokens",
+    cause="the chat template ends answers with a token that is missing from eos_token_id",
+    remedy='list it: generation_config.json `"eos_token_id": [END_OF_TEXT, END_OF_TURN]`; in vLLM '
+    "`stop_token_ids=[...]` helps at once",
+    needs=_NEEDS,
 )
 def _turn_end_not_eos(patient: Patient) -> Iterator[Seen]:
     found = default_template(patient)
@@ -133,18 +127,16 @@ def _turn_end_not_eos(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="generation-prompt-differs",
-        area=Area.CHAT,
-        severity=Severity.WARNING,
-        name="the prompt for an answer is not how answers begin in the template",
-        symptom="answers begin with a role name or a newline, or the user's text is continued",
-        cause="the text of add_generation_prompt is no beginning of the template's text before an "
-        "answer: serving asks in a form that training never had",
-        remedy="mend the template's add_generation_prompt part, or render with "
-        "add_generation_prompt=True where it was left out",
-        needs=_NEEDS,
-    )
+    id="generation-prompt-differs",
+    area=Area.CHAT,
+    severity=Severity.WARNING,
+    name="the prompt for an answer is not how answers begin in the template",
+    symptom="answers begin with a role name or a newline, or the user's text is continued",
+    cause="the text of add_generation_prompt is no beginning of the template's text before an "
+    "answer: serving asks in a form that training never had",
+    remedy="mend the template's add_generation_prompt part, or render with "
+    "add_generation_prompt=True where it was left out",
+    needs=_NEEDS,
 )
 def _generation_prompt(patient: Patient) -> Iterator[Seen]:
     found = default_template(patient)
@@ -183,18 +175,16 @@ def _has_role_header(patient: Patient, missing: str) -> bool:
 
 
 @known(
-    Failure(
-        id="double-bos-trap",
-        area=Area.CHAT,
-        severity=Severity.INFO,
-        name="chat template and tokenizer both write the beginning of text",
-        symptom="prompts begin with two BOS tokens; quality falls a little, and nobody notices",
-        cause="the template writes BOS itself; who encodes its text with add_special_tokens (the "
-        "default of transformers) gets a second one",
-        remedy="encode rendered chats with add_special_tokens=False, or by "
-        "apply_chat_template(tokenize=True) or `jeton.chat.encode_chat`, which do",
-        needs=_NEEDS,
-    )
+    id="double-bos-trap",
+    area=Area.CHAT,
+    severity=Severity.INFO,
+    name="chat template and tokenizer both write the beginning of text",
+    symptom="prompts begin with two BOS tokens; quality falls a little, and nobody notices",
+    cause="the template writes BOS itself; who encodes its text with add_special_tokens (the "
+    "default of transformers) gets a second one",
+    remedy="encode rendered chats with add_special_tokens=False, or by "
+    "apply_chat_template(tokenize=True) or `jeton.chat.encode_chat`, which do",
+    needs=_NEEDS,
 )
 def _double_bos(patient: Patient) -> Iterator[Seen]:
     found = default_template(patient)
@@ -213,12 +203,3 @@ def _double_bos(patient: Patient) -> Iterator[Seen]:
             value=2,
             unit="BOS tokens",
         )
-
-
-CHECKS: tuple[Check, ...] = (
-    _fails,
-    _unknown_tokens,
-    _turn_end_not_eos,
-    _generation_prompt,
-    _double_bos,
-)

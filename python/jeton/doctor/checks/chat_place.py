@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from jeton.chat import ChatTemplate
 from jeton.checkpoint import ModelKind
 from jeton.doctor.chat_rendering import default_template, rendered_chat, template_names
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.doctor.special import stop_ids
 from jeton.errors import JetonError
@@ -36,19 +36,17 @@ _CHAT_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:chat|instruct|it|sft|dpo|rlhf|assis
 
 
 @known(
-    Failure(
-        id="chat-template-missing",
-        area=Area.CHAT,
-        severity=Severity.WARNING,
-        name="a chat model has no chat template",
-        symptom="`Cannot use chat template functions because tokenizer.chat_template is not set`; "
-        "or a server guesses a format, and answers get worse",
-        cause="the tokens of turns are in the vocabulary, and no file says how chats are written. "
-        "The template was not saved with the model, or only the weights were merged",
-        remedy="copy chat_template.jinja (or chat_template in tokenizer_config.json) from the "
-        "model that the chats of training were rendered with, and save it with this one",
-        needs=(EvidenceKind.TOKENIZER, EvidenceKind.FOLDER),
-    )
+    id="chat-template-missing",
+    area=Area.CHAT,
+    severity=Severity.WARNING,
+    name="a chat model has no chat template",
+    symptom="`Cannot use chat template functions because tokenizer.chat_template is not set`; or "
+    "a server guesses a format, and answers get worse",
+    cause="the tokens of turns are in the vocabulary, and no file says how chats are written. The "
+    "template was not saved with the model, or only the weights were merged",
+    remedy="copy chat_template.jinja (or chat_template in tokenizer_config.json) from the model "
+    "that the chats of training were rendered with, and save it with this one",
+    needs=(EvidenceKind.TOKENIZER, EvidenceKind.FOLDER),
 )
 def _missing(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -83,19 +81,17 @@ _MAYBE_BASE = (
 
 
 @known(
-    Failure(
-        id="chat-template-not-read",
-        area=Area.CHAT,
-        severity=Severity.WARNING,
-        name="the chat template stands where AutoTokenizer does not look",
-        symptom="`tokenizer.chat_template is not set`, though the folder has a template",
-        cause="chat_template.json is read by AutoProcessor (models of images and sound), and not "
-        "by AutoTokenizer",
-        remedy="write the template itself into chat_template.jinja, or as chat_template into "
-        "tokenizer_config.json",
-        needs=(EvidenceKind.FOLDER,),
-        source="transformers 5.23.0, tokenization_utils_base.py and processing_utils.py",
-    )
+    id="chat-template-not-read",
+    area=Area.CHAT,
+    severity=Severity.WARNING,
+    name="the chat template stands where AutoTokenizer does not look",
+    symptom="`tokenizer.chat_template is not set`, though the folder has a template",
+    cause="chat_template.json is read by AutoProcessor (models of images and sound), and not by "
+    "AutoTokenizer",
+    remedy="write the template itself into chat_template.jinja, or as chat_template into "
+    "tokenizer_config.json",
+    needs=(EvidenceKind.FOLDER,),
+    source="transformers 5.23.0, tokenization_utils_base.py and processing_utils.py",
 )
 def _not_read(patient: Patient) -> Iterator[Seen]:
     assert patient.folder is not None
@@ -118,19 +114,17 @@ def _not_read(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="no-generation-block",
-        area=Area.CHAT,
-        severity=Severity.INFO,
-        name="the chat template does not say which text is the model's",
-        symptom="`return_assistant_tokens_mask` is all zeros; training on answers alone learns "
-        "nothing and looks healthy",
-        cause="the mask comes from `{% generation %}` blocks, and the template has none",
-        remedy="put `{% generation %}` and `{% endgeneration %}` around the model's text, the "
-        "token that ends a turn included; trl has such templates for common models",
-        needs=(EvidenceKind.TOKENIZER,),
-        source="transformers 5.23.0, utils/chat_template_utils.py",
-    )
+    id="no-generation-block",
+    area=Area.CHAT,
+    severity=Severity.INFO,
+    name="the chat template does not say which text is the model's",
+    symptom="`return_assistant_tokens_mask` is all zeros; training on answers alone learns "
+    "nothing and looks healthy",
+    cause="the mask comes from `{% generation %}` blocks, and the template has none",
+    remedy="put `{% generation %}` and `{% endgeneration %}` around the model's text, the token "
+    "that ends a turn included; trl has such templates for common models",
+    needs=(EvidenceKind.TOKENIZER,),
+    source="transformers 5.23.0, utils/chat_template_utils.py",
 )
 def _no_block(patient: Patient) -> Iterator[Seen]:
     found = default_template(patient)
@@ -150,18 +144,16 @@ def _no_block(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="template-not-prefix-preserving",
-        area=Area.CHAT,
-        severity=Severity.INFO,
-        name="the template writes earlier turns anew when a chat goes on",
-        symptom="prefix caches miss after each turn; masks by the length of the prompt are off",
-        cause="the text of a chat is no beginning of the text of that chat with more turns. For "
-        "instance, the template adds or drops reasoning in the last answer",
-        remedy="make masks from `{% generation %}` blocks (`assistant_mask`), not from lengths of "
-        "prompts; `jeton.chat.common_prefix` says how many ids two chats share",
-        needs=(EvidenceKind.TOKENIZER,),
-    )
+    id="template-not-prefix-preserving",
+    area=Area.CHAT,
+    severity=Severity.INFO,
+    name="the template writes earlier turns anew when a chat goes on",
+    symptom="prefix caches miss after each turn; masks by the length of the prompt are off",
+    cause="the text of a chat is no beginning of the text of that chat with more turns. For "
+    "instance, the template adds or drops reasoning in the last answer",
+    remedy="make masks from `{% generation %}` blocks (`assistant_mask`), not from lengths of "
+    "prompts; `jeton.chat.common_prefix` says how many ids two chats share",
+    needs=(EvidenceKind.TOKENIZER,),
 )
 def _prefix(patient: Patient) -> Iterator[Seen]:
     found = default_template(patient)
@@ -188,6 +180,3 @@ def _prefix(patient: Patient) -> Iterator[Seen]:
         unit="characters",
         severity=Severity.WARNING if patient.task == "train" else None,
     )
-
-
-CHECKS: tuple[Check, ...] = (_missing, _not_read, _no_block, _prefix)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity
 
@@ -12,18 +12,16 @@ _NEEDS = (EvidenceKind.GGUF,)
 
 
 @known(
-    Failure(
-        id="gguf-rows-differ",
-        area=Area.GGUF,
-        severity=Severity.ERROR,
-        name="the file has another number of tokens than rows",
-        symptom="`check_tensor_dims: tensor 'token_embd.weight' has wrong shape`, or a crash at "
-        "the first new token",
-        cause="tokens were added before the conversion, and the matrix was not resized; or the "
-        "tokenizer of another model was beside the weights",
-        remedy="resize the model's embeddings, save, and convert again",
-        needs=_NEEDS,
-    )
+    id="gguf-rows-differ",
+    area=Area.GGUF,
+    severity=Severity.ERROR,
+    name="the file has another number of tokens than rows",
+    symptom="`check_tensor_dims: tensor 'token_embd.weight' has wrong shape`, or a crash at the "
+    "first new token",
+    cause="tokens were added before the conversion, and the matrix was not resized; or the "
+    "tokenizer of another model was beside the weights",
+    remedy="resize the model's embeddings, save, and convert again",
+    needs=_NEEDS,
 )
 def _rows(patient: Patient) -> Iterator[Seen]:
     gguf = patient.gguf
@@ -39,16 +37,14 @@ def _rows(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="gguf-special-id-out-of-range",
-        area=Area.GGUF,
-        severity=Severity.ERROR,
-        name="a special token's id is no id of the file",
-        symptom="a failed assertion at start, or generation that never ends",
-        cause="ids were copied from another model's configuration",
-        remedy="set them right: `gguf_set_metadata.py MODEL.gguf tokenizer.ggml.eos_token_id ID`",
-        needs=_NEEDS,
-    )
+    id="gguf-special-id-out-of-range",
+    area=Area.GGUF,
+    severity=Severity.ERROR,
+    name="a special token's id is no id of the file",
+    symptom="a failed assertion at start, or generation that never ends",
+    cause="ids were copied from another model's configuration",
+    remedy="set them right: `gguf_set_metadata.py MODEL.gguf tokenizer.ggml.eos_token_id ID`",
+    needs=_NEEDS,
 )
 def _ids(patient: Patient) -> Iterator[Seen]:
     gguf = patient.gguf
@@ -66,20 +62,18 @@ def _ids(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="gguf-pre-tokenizer-unknown",
-        area=Area.GGUF,
-        severity=Severity.WARNING,
-        name="the file does not say how text is cut before byte-level BPE",
-        symptom="llama.cpp says `missing or unrecognized pre-tokenizer type, using: 'default'`; "
-        "numbers and code get other ids than in transformers",
-        cause="the converter did not recognise the tokenizer (a merge or pattern was changed, or "
-        "it is a new model), or the file is older than the key tokenizer.ggml.pre",
-        remedy="convert again with a current converter, or set the base model's name: "
-        "`gguf_new_metadata.py --pre-tokenizer llama-bpe IN.gguf OUT.gguf`; then compare "
-        "`jeton info` of file and folder",
-        needs=_NEEDS,
-    )
+    id="gguf-pre-tokenizer-unknown",
+    area=Area.GGUF,
+    severity=Severity.WARNING,
+    name="the file does not say how text is cut before byte-level BPE",
+    symptom="llama.cpp says `missing or unrecognized pre-tokenizer type, using: 'default'`; "
+    "numbers and code get other ids than in transformers",
+    cause="the converter did not recognise the tokenizer (a merge or pattern was changed, or it "
+    "is a new model), or the file is older than the key tokenizer.ggml.pre",
+    remedy="convert again with a current converter, or set the base model's name: "
+    "`gguf_new_metadata.py --pre-tokenizer llama-bpe IN.gguf OUT.gguf`; then compare `jeton info` "
+    "of file and folder",
+    needs=_NEEDS,
 )
 def _pre(patient: Patient) -> Iterator[Seen]:
     gguf = patient.gguf
@@ -97,17 +91,15 @@ def _pre(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="gguf-double-bos",
-        area=Area.GGUF,
-        severity=Severity.INFO,
-        name="llama.cpp and the chat template both write BOS",
-        symptom="llama.cpp warns that the prompt starts with two BOS tokens",
-        cause="tokenizer.ggml.add_bos_token is true and the template begins with BOS",
-        remedy="leave BOS out of the prompt that you render yourself; llama-server takes the "
-        "template's own away",
-        needs=_NEEDS,
-    )
+    id="gguf-double-bos",
+    area=Area.GGUF,
+    severity=Severity.INFO,
+    name="llama.cpp and the chat template both write BOS",
+    symptom="llama.cpp warns that the prompt starts with two BOS tokens",
+    cause="tokenizer.ggml.add_bos_token is true and the template begins with BOS",
+    remedy="leave BOS out of the prompt that you render yourself; llama-server takes the "
+    "template's own away",
+    needs=_NEEDS,
 )
 def _double_bos(patient: Patient) -> Iterator[Seen]:
     gguf = patient.gguf
@@ -126,6 +118,3 @@ def _double_bos(patient: Patient) -> Iterator[Seen]:
             value=2,
             unit="BOS tokens",
         )
-
-
-CHECKS: tuple[Check, ...] = (_rows, _ids, _pre, _double_bos)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jeton.checkpoint import GgufModel
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import GgufPair, Patient
 from jeton.findings import Severity
 
@@ -28,18 +28,16 @@ def _tokens_of(pair: GgufPair) -> tuple[dict[str, int], dict[str, int]]:
 
 
 @known(
-    Failure(
-        id="gguf-differs-from-folder",
-        area=Area.GGUF,
-        severity=Severity.ERROR,
-        name="the GGUF file and the folder that it was made from have different tokens",
-        symptom="the quantised model answers worse than quantisation explains; added tokens are "
-        "cut into pieces, or the file does not load",
-        cause="the tokenizer changed between conversion and now, or the converter left out added "
-        "tokens",
-        remedy="convert again from the folder that you compare with",
-        needs=_NEEDS,
-    )
+    id="gguf-differs-from-folder",
+    area=Area.GGUF,
+    severity=Severity.ERROR,
+    name="the GGUF file and the folder that it was made from have different tokens",
+    symptom="the quantised model answers worse than quantisation explains; added tokens are cut "
+    "into pieces, or the file does not load",
+    cause="the tokenizer changed between conversion and now, or the converter left out added "
+    "tokens",
+    remedy="convert again from the folder that you compare with",
+    needs=_NEEDS,
 )
 def _tokens(patient: Patient) -> Iterator[Seen]:
     for pair in patient.gguf_pairs:
@@ -72,19 +70,17 @@ def _ordinary(pair: GgufPair, text: str) -> int | None:
 
 
 @known(
-    Failure(
-        id="gguf-roles-differ",
-        area=Area.GGUF,
-        severity=Severity.WARNING,
-        name="the GGUF file and its folder mean different tokens by end, beginning or padding",
-        symptom="one runtime stops where the other goes on; prompts begin with another token",
-        cause="the roles were changed in the folder after the conversion, or never written into "
-        "the file: llama.cpp then takes its defaults, which are ids of other models",
-        remedy="convert again, or set the id: "
-        "`gguf_set_metadata.py MODEL.gguf tokenizer.ggml.eos_token_id ID`",
-        needs=_NEEDS,
-        source="llama.cpp, src/llama-vocab.cpp: defaults by kind of vocabulary",
-    )
+    id="gguf-roles-differ",
+    area=Area.GGUF,
+    severity=Severity.WARNING,
+    name="the GGUF file and its folder mean different tokens by end, beginning or padding",
+    symptom="one runtime stops where the other goes on; prompts begin with another token",
+    cause="the roles were changed in the folder after the conversion, or never written into the "
+    "file: llama.cpp then takes its defaults, which are ids of other models",
+    remedy="convert again, or set the id: `gguf_set_metadata.py MODEL.gguf "
+    "tokenizer.ggml.eos_token_id ID`",
+    needs=_NEEDS,
+    source="llama.cpp, src/llama-vocab.cpp: defaults by kind of vocabulary",
 )
 def _roles(patient: Patient) -> Iterator[Seen]:
     for pair in patient.gguf_pairs:
@@ -138,18 +134,16 @@ def _text(pair: GgufPair, number: int) -> str:
 
 
 @known(
-    Failure(
-        id="gguf-template-differs",
-        area=Area.GGUF,
-        severity=Severity.WARNING,
-        name="the GGUF file and its folder have different chat templates",
-        symptom="the same chat gets another prompt in llama.cpp than in transformers or vLLM",
-        cause="the template was changed after the conversion, or the converter did not find it: "
-        "llama.cpp then guesses a format from the model's name",
-        remedy="convert again; or give llama-server the folder's template: "
-        "`--chat-template-file chat_template.jinja`",
-        needs=_NEEDS,
-    )
+    id="gguf-template-differs",
+    area=Area.GGUF,
+    severity=Severity.WARNING,
+    name="the GGUF file and its folder have different chat templates",
+    symptom="the same chat gets another prompt in llama.cpp than in transformers or vLLM",
+    cause="the template was changed after the conversion, or the converter did not find it: "
+    "llama.cpp then guesses a format from the model's name",
+    remedy="convert again; or give llama-server the folder's template: `--chat-template-file "
+    "chat_template.jinja`",
+    needs=_NEEDS,
 )
 def _template(patient: Patient) -> Iterator[Seen]:
     for pair in patient.gguf_pairs:
@@ -177,6 +171,3 @@ def _template_of(gguf: GgufModel) -> str | None:
 
 def _plain(template: str) -> str:
     return template.replace("\r\n", "\n").strip()
-
-
-CHECKS: tuple[Check, ...] = (_tokens, _roles, _template)

@@ -8,7 +8,7 @@ import numpy as np
 
 from jeton.checkpoint import RowStatistics, Tensor
 from jeton.checkpoint.rows import can_read_rows, read_rows
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.doctor.special import used_special_tokens
 from jeton.findings import Severity
@@ -33,19 +33,17 @@ def _parts(patient: Patient) -> Iterator[tuple[Tensor, RowStatistics]]:
 
 
 @known(
-    Failure(
-        id="special-row-zero",
-        area=Area.MODEL,
-        severity=Severity.ERROR,
-        name="a special token that is in use has a row of zeros",
-        symptom="fine-tuning with it diverges (gradients inf at the second step in bf16), or the "
-        "token is never, or always, generated",
-        cause="the base model was trained without the token; the tokenizer declares it all the "
-        "same, as end of text or in the chat template",
-        remedy="before training set the row (input and output) to the mean of the trained rows; to "
-        "serve, use the end token that the base model was trained with",
-        needs=_NEEDS,
-    )
+    id="special-row-zero",
+    area=Area.MODEL,
+    severity=Severity.ERROR,
+    name="a special token that is in use has a row of zeros",
+    symptom="fine-tuning with it diverges (gradients inf at the second step in bf16), or the "
+    "token is never, or always, generated",
+    cause="the base model was trained without the token; the tokenizer declares it all the same, "
+    "as end of text or in the chat template",
+    remedy="before training set the row (input and output) to the mean of the trained rows; to "
+    "serve, use the end token that the base model was trained with",
+    needs=_NEEDS,
 )
 def _zero(patient: Patient) -> Iterator[Seen]:
     for tensor, statistics in _parts(patient):
@@ -54,20 +52,17 @@ def _zero(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="special-row-untrained",
-        area=Area.MODEL,
-        severity=Severity.WARNING,
-        name="the row of a special token that is in use looks untrained",
-        symptom="the chat format has no effect, turns do not end, fine-tuning starts with a huge "
-        "loss",
-        cause="the row is far shorter than others, as rows are that training never touched: a base "
-        "model with the tokenizer of its chat model",
-        remedy="use the chat model's weights with the chat template; or set these rows to the mean "
-        "of the trained ones and train them (with LoRA: modules_to_save embed_tokens and lm_head)",
-        needs=_NEEDS,
-        source=f"shorter than {SMALL_NORM_SHARE:g} of the median row: a choice of ours",
-    )
+    id="special-row-untrained",
+    area=Area.MODEL,
+    severity=Severity.WARNING,
+    name="the row of a special token that is in use looks untrained",
+    symptom="the chat format has no effect, turns do not end, fine-tuning starts with a huge loss",
+    cause="the row is far shorter than others, as rows are that training never touched: a base "
+    "model with the tokenizer of its chat model",
+    remedy="use the chat model's weights with the chat template; or set these rows to the mean of "
+    "the trained ones and train them (with LoRA: modules_to_save embed_tokens and lm_head)",
+    needs=_NEEDS,
+    source=f"shorter than {SMALL_NORM_SHARE:g} of the median row: a choice of ours",
 )
 def _untrained(patient: Patient) -> Iterator[Seen]:
     for tensor, statistics in _parts(patient):
@@ -82,18 +77,16 @@ def _untrained(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="special-rows-identical",
-        area=Area.MODEL,
-        severity=Severity.WARNING,
-        name="special tokens in use share one row, number for number",
-        symptom="the model cannot tell the tokens apart: roles are mixed up, turns end at once",
-        cause="rows of new tokens were all set to one vector (the mean of all rows, say) and never "
-        "trained",
-        remedy="train the rows, or start each from the mean of the pieces that its name had before "
-        "(`user`, `assistant`, `end`)",
-        needs=_NEEDS,
-    )
+    id="special-rows-identical",
+    area=Area.MODEL,
+    severity=Severity.WARNING,
+    name="special tokens in use share one row, number for number",
+    symptom="the model cannot tell the tokens apart: roles are mixed up, turns end at once",
+    cause="rows of new tokens were all set to one vector (the mean of all rows, say) and never "
+    "trained",
+    remedy="train the rows, or start each from the mean of the pieces that its name had before "
+    "(`user`, `assistant`, `end`)",
+    needs=_NEEDS,
 )
 def _identical(patient: Patient) -> Iterator[Seen]:
     for tensor, statistics in _parts(patient):
@@ -110,17 +103,15 @@ def _identical(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="rows-not-finite",
-        area=Area.MODEL,
-        severity=Severity.ERROR,
-        name="rows hold NaN or infinity",
-        symptom="loss is nan, or output is `!!!!!!!!` (id 0) as soon as one of the tokens occurs",
-        cause="a conversion to fp16 overflowed (above 65,504), or training diverged before it was "
-        "saved",
-        remedy="take an earlier checkpoint; convert fp32 to bf16 instead of fp16",
-        needs=(EvidenceKind.WEIGHTS,),
-    )
+    id="rows-not-finite",
+    area=Area.MODEL,
+    severity=Severity.ERROR,
+    name="rows hold NaN or infinity",
+    symptom="loss is nan, or output is `!!!!!!!!` (id 0) as soon as one of the tokens occurs",
+    cause="a conversion to fp16 overflowed (above 65,504), or training diverged before it was "
+    "saved",
+    remedy="take an earlier checkpoint; convert fp32 to bf16 instead of fp16",
+    needs=(EvidenceKind.WEIGHTS,),
 )
 def _not_finite(patient: Patient) -> Iterator[Seen]:
     for tensor, statistics in _parts(patient):
@@ -151,6 +142,3 @@ def _seen(patient: Patient, tensor: Tensor, bad: list[int], what: str) -> Iterat
             unit="tokens",
             evidence={"tokens": {patient.token_text(i): i for i in bad[:50]}},
         )
-
-
-CHECKS: tuple[Check, ...] = (_zero, _untrained, _identical, _not_finite)
