@@ -100,7 +100,7 @@ CIRCLES_OF_LAZY_IMPORTS = [
     [
         "jeton.adapt.change",
         "jeton.adapt.change_files",
-        "jeton.adapt.composing",
+        "jeton.adapt.deriving",
         "jeton.adapt.deriving",
     ],
     # An encoding is pickled by its name, which the registry of encodings finds again.

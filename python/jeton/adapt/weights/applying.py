@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.adapt.change import MAX_IDS, VocabularyChange
-from jeton.adapt.weights.guesses import roles_by_ids, without_guesses
 from jeton.adapt.weights.matrices import OpenFiles
 from jeton.adapt.weights.methods import DEFAULT_METHOD, METHODS, Recipes, recipes_of
 from jeton.adapt.weights.planning import Request, plan_weights
 from jeton.adapt.weights.refusals import refuse_change, refuse_model, refuse_short_copies
-from jeton.adapt.weights.settings import SettingsPlan, plan_settings
+from jeton.adapt.weights.settings import SettingsPlan, plan_settings, roles_by_ids, without_guesses
 from jeton.adapt.weights.tensor_plans import WeightPlan
 from jeton.adapt.weights.tokenizers import (
     TokenizerPair,

@@ -12,11 +12,10 @@ import numpy as np
 from jeton.adapt.change import CHANGE_FILE, VocabularyChange
 from jeton.adapt.weights.applying import request_of
 from jeton.adapt.weights.gguf_verifying import verify_gguf
-from jeton.adapt.weights.matrices import OpenFiles, take_rows
+from jeton.adapt.weights.matrices import OpenFiles, are_equal, take_rows
 from jeton.adapt.weights.methods import recipes_of
 from jeton.adapt.weights.planning import plan_weights
 from jeton.adapt.weights.tensor_plans import TensorPlan, WeightPlan
-from jeton.adapt.weights.ties import are_equal
 from jeton.adapt.weights.tokenizers import change_of_sides, read_sides
 from jeton.adapt.weights.verification import Verification, Verifier
 from jeton.checkpoint.belonging import contradictions, ids_document

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from jeton.doctor.batches import IGNORED_LABEL
+from jeton.doctor.dumps import IGNORED_LABEL
 from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Basis, Severity

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from jeton.doctor.failures import Area, EvidenceKind, Seen, known
-from jeton.doctor.patient import Patient
-from jeton.doctor.places import file_of_setting
+from jeton.doctor.patient import Patient, file_of_setting
 from jeton.findings import Severity
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.doctor.batches import IGNORED_LABEL, InputBatch
+from jeton.doctor.checks.special import stop_ids
+from jeton.doctor.dumps import IGNORED_LABEL, InputBatch
 from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
-from jeton.doctor.special import stop_ids
 from jeton.findings import Severity
 
 _NEEDS = (EvidenceKind.BATCH,)

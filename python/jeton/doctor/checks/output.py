@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from jeton._core import Tokenizer
+from jeton.doctor.checks.special import CONTROL_TEXT, stop_ids
+from jeton.doctor.dumps import Output
 from jeton.doctor.failures import Area, EvidenceKind, Seen, known
-from jeton.doctor.outputs import Output
 from jeton.doctor.patient import Patient
-from jeton.doctor.special import CONTROL_TEXT, stop_ids
 from jeton.errors import DecodeError
 from jeton.findings import Severity
 from jeton.guard.mojibake import from_windows_1252

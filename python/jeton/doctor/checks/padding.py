@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from jeton.checkpoint import ModelKind
-from jeton.doctor.batches import InputBatch
+from jeton.doctor.dumps import InputBatch
 from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from jeton._core import TextBatch, Tokenizer
 from jeton.doctor.failures import Area, EvidenceKind, Seen, known
-from jeton.doctor.languages import language_premiums, script_shares
-from jeton.doctor.normalization import compare_texts
+from jeton.doctor.normalization import compare_texts, language_premiums, script_shares
 from jeton.doctor.patient import Patient
 from jeton.errors import EncodeError
 from jeton.findings import Basis, Severity
