@@ -13,7 +13,7 @@ import pytest
 import jeton
 from jeton._core import from_tiktoken
 from jeton.datasets.formats import ShardLayout, shard_format
-from jeton.datasets.formats.bodies import BodySpool
+from jeton.datasets.formats.base import BodySpool
 from jeton.datasets.options import DatasetOptions
 from jeton.errors import JetonWarning, LimitError, UsageError
 from tests.datasets.readers import read_any, read_arrow, read_megatron, read_parquet

@@ -105,7 +105,7 @@ CIRCLES_OF_LAZY_IMPORTS = [
     ],
     # An encoding is pickled by its name, which the registry of encodings finds again.
     [
-        "jeton.compat.tiktoken._public",
+        "jeton.compat.tiktoken.registry",
         "jeton.compat.tiktoken.core",
         "jeton.compat.tiktoken.registry",
     ],

@@ -10,7 +10,6 @@ from jeton._lazy import lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jeton.chunking.bm25 import Bm25
     from jeton.chunking.documents import DocumentChunks, chunk
     from jeton.chunking.evaluation import (
         Question,
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
         read_questions,
     )
     from jeton.chunking.results import Chunk, Chunking, DroppedText
-    from jeton.chunking.similarity import StaticEmbedder, load_static_embedder
+    from jeton.chunking.similarity import Bm25, StaticEmbedder, load_static_embedder
     from jeton.chunking.texts import chunk_text
 
 __all__ = [
@@ -39,7 +38,7 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Bm25": "jeton.chunking.bm25",
+    "Bm25": "jeton.chunking.similarity",
     "Chunk": "jeton.chunking.results",
     "Chunking": "jeton.chunking.results",
     "DocumentChunks": "jeton.chunking.documents",

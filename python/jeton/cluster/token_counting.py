@@ -13,10 +13,9 @@ from jeton.cluster.sessions import RaySession, RayTasks
 from jeton.corpus import Format, InputFile
 from jeton.corpus.documents import MAX_DOCUMENT_BYTES
 from jeton.corpus.objects import FileState
-from jeton.datasets.inputs import find_inputs
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.reading import read_unit
-from jeton.datasets.units import WorkUnit, plan_units
+from jeton.datasets.units import WorkUnit, find_inputs, plan_units
 from jeton.errors import UsageError
 from jeton.progress import OnProgress, Progress
 from jeton.registry import TokenizerLike, resolve

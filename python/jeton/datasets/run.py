@@ -16,7 +16,6 @@ from jeton.corpus import Format, InputFile, require_text
 from jeton.corpus.objects import local_folder
 from jeton.datasets.boundaries import BoundaryTokens, find_boundaries
 from jeton.datasets.formats import ShardFormat, ShardLayout, shard_format
-from jeton.datasets.inputs import DatasetInputs, find_inputs
 from jeton.datasets.manifest import (
     MANIFEST_NAME,
     DatasetManifest,
@@ -29,8 +28,8 @@ from jeton.datasets.pieces import PieceCounts, TokenPiece
 from jeton.datasets.result import TokenizedDataset
 from jeton.datasets.shards import FinishedShard, ShardCut, ShardPosition
 from jeton.datasets.shuffling import shuffled
-from jeton.datasets.threads import pieces_by_threads
-from jeton.datasets.units import WorkUnit, plan_units
+from jeton.datasets.spool import pieces_by_threads
+from jeton.datasets.units import DatasetInputs, WorkUnit, find_inputs, plan_units
 from jeton.datasets.working import TokenizeJob
 from jeton.errors import JetonWarning, UsageError
 from jeton.guard.policy import Policy

@@ -16,9 +16,8 @@ from jeton.corpus.objects import local_folder, state_of
 from jeton.datasets.boundaries import BoundaryTokens
 from jeton.datasets.foreign import find_pairs
 from jeton.datasets.formats import ShardLayout, ShardRecord, shard_format
-from jeton.datasets.formats.base import FileRecord, ShardFormat
+from jeton.datasets.formats.base import FileRecord, ShardFormat, documents_of
 from jeton.datasets.formats.megatron import MegatronFormat
-from jeton.datasets.formats.reading import documents_of
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
 from jeton.datasets.options import DataFormat, DatasetColumn, DatasetOptions
 from jeton.datasets.pieces import TokenPiece

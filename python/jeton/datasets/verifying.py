@@ -19,8 +19,7 @@ from jeton.datasets.boundaries import BoundaryTokens
 from jeton.datasets.faults import DatasetCheck, FaultLog
 from jeton.datasets.foreign import find_pairs, verify_pair
 from jeton.datasets.formats import ShardFormat, ShardLayout, ShardRecord, shard_format
-from jeton.datasets.formats.base import FileDigest, ShardIds
-from jeton.datasets.formats.reading import documents_of
+from jeton.datasets.formats.base import FileDigest, ShardIds, documents_of
 from jeton.datasets.id_checks import IdChecker, IdExpectation
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
 from jeton.datasets.options import DatasetOptions

@@ -13,9 +13,8 @@ from jeton._lazy import lazy_names
 
 if TYPE_CHECKING:
     from jeton.guard.cleaning import without_waste
-    from jeton.guard.encoding import encode_guarded
+    from jeton.guard.encoding import IdCheck, check_ids, encode_guarded
     from jeton.guard.files import Fixer, ScanReport, scan_files
-    from jeton.guard.ids import IdCheck, check_ids
     from jeton.guard.kinds import KINDS, GuardLevel
     from jeton.guard.policy import EnforcedText, Policy, enforce
     from jeton.guard.scanning import scan, unicode_version
@@ -47,14 +46,14 @@ _HOMES = {
     "KINDS": "jeton.guard.kinds",
     "EnforcedText": "jeton.guard.policy",
     "Fixer": "jeton.guard.files",
-    "IdCheck": "jeton.guard.ids",
+    "IdCheck": "jeton.guard.encoding",
     "GuardLevel": "jeton.guard.kinds",
     "Policy": "jeton.guard.policy",
     "ScanReport": "jeton.guard.files",
     "TextFinding": "jeton.guard.verdict",
     "Verdict": "jeton.guard.verdict",
     "VocabularyReport": "jeton.guard.vocabulary",
-    "check_ids": "jeton.guard.ids",
+    "check_ids": "jeton.guard.encoding",
     "check_vocabulary": "jeton.guard.vocabulary",
     "encode_guarded": "jeton.guard.encoding",
     "enforce": "jeton.guard.policy",

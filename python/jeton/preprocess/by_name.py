@@ -54,19 +54,19 @@ def _boilerplate(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
 
 
 def _repetition(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
-    from jeton.preprocess.repetition import RepetitionStep
+    from jeton.preprocess.whitespace import RepetitionStep
 
     return RepetitionStep()
 
 
 def _numbers(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
-    from jeton.preprocess.numbers_step import NumbersStep
+    from jeton.preprocess.whitespace import NumbersStep
 
     return NumbersStep(options.significant_digits)
 
 
 def _guard(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
-    from jeton.preprocess.guard_step import GuardStep
+    from jeton.preprocess.unicode_step import GuardStep
 
     return GuardStep(options.guard_policy, tokenizer)
 

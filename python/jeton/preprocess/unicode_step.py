@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from jeton.guard import Fixer, Policy
 from jeton.guard.cleaning import without_waste
 from jeton.preprocess.regions import looks_like_code, text_lines
 from jeton.preprocess.steps import BaseStep, LossClass
+
+if TYPE_CHECKING:
+    from jeton._core import Tokenizer
+
 
 # U+1680 is seen, and U+3000 is twice as wide and indents paragraphs: both stay.
 _SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f]")
@@ -84,3 +89,31 @@ class QuotesStep(BaseStep):
             (line.text if line.is_fenced else line.text.translate(_QUOTES)) + line.end
             for line in text_lines(text)
         )
+
+
+# The guard as a step: texts leave it as a policy says, and a text that it rejects ends the run.
+
+
+class GuardStep(BaseStep):
+    """Makes hidden text and special-token look-alikes harmless, as its policy says.
+
+    Raises:
+        GuardRejected: In ``apply``, for a text that the policy rejects.
+    """
+
+    __slots__ = ("_fixer",)
+
+    name: Final = "guard"
+    loss_class: LossClass = "content"
+
+    def __init__(self, policy: str | Policy, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self._fixer = Fixer(policy, tokenizer=tokenizer)
+
+    def apply(self, text: str) -> str:
+        """Return the text as the policy leaves it."""
+        before = sum(self._fixer.tally.changes.values())
+        fixed = self._fixer.fix(text)
+        if sum(self._fixer.tally.changes.values()) > before:
+            self.note("changed by the policy")
+        return fixed

@@ -23,7 +23,6 @@ from jeton._reference.characters import (
 )
 from jeton._reference.drawing import merge_with_dropout
 from jeton.errors import UsageError
-from jeton.tracing.lattices import segmented
 from jeton.tracing.sentencepiece import sentencepiece_twin
 from jeton.tracing.steps import MatchTraced, MergeTraced, TracedPair, TracedStep
 from jeton.tracing.twin import (
@@ -33,6 +32,7 @@ from jeton.tracing.twin import (
     Twin,
     drawn_step,
     readable,
+    segmented,
     tokens_of,
 )
 

@@ -2,18 +2,113 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from jeton._core import Tokenizer as CoreTokenizer
+from jeton._core import from_canonical, published_patterns
 from jeton._files import write_whole
-from jeton.compat.minbpe._engine import compile_merges
 from jeton.compat.minbpe._pairs import encode_pairs, train_pairs
-from jeton.compat.minbpe.errors import ModelFileError, VocabularySizeError
-from jeton.errors import InvalidTextError, TrainingError, UnknownTokenIdError, UsageError
+from jeton.errors import (
+    EncodeError,
+    FormatError,
+    InvalidTextError,
+    TrainingError,
+    UnknownTokenIdError,
+    UsageError,
+    VocabularyError,
+)
+
+# Merges of minbpe as a tokenizer of the core.
+
+
+def compile_merges(merges: Mapping[tuple[int, int], int], pattern: str) -> CoreTokenizer | None:
+    """A tokenizer that merges like this; None where two ids stand for the same bytes.
+
+    Raises:
+        VocabularyError: A merge is of an id that there is not.
+        PatternError: The pattern cannot be compiled.
+    """
+    tokens = {byte: bytes([byte]) for byte in range(256)}
+    ordered = sorted(merges.items(), key=lambda row: row[1])
+    for (left, right), new in ordered:
+        if left not in tokens or right not in tokens or new in tokens:
+            raise VocabularyError(
+                f"the merge of {left} and {right} to {new} is not of ids made before it"
+            )
+        tokens[new] = tokens[left] + tokens[right]
+    if len(set(tokens.values())) < len(tokens):
+        return None
+    size = max(tokens) + 1
+    listed = [base64.b64encode(tokens[i]).decode() if i in tokens else None for i in range(size)]
+    text = {"text": {"segment": "first", "type_id": 0}}
+    second = {"text": {"segment": "second", "type_id": 1}}
+    form = {
+        "jeton": 1,
+        "reference": "jeton",
+        "normalizer": [],
+        "added_tokens": [],
+        "pretokenizer": [split_step(pattern)] if pattern else [],
+        "template": {"single": [text], "pair": [text, second], "trim_offsets": None},
+        "decoder": None,
+        "truncation": None,
+        "padding": None,
+        "dropout": None,
+        "model": {
+            "type": "bpe",
+            "tokens": listed,
+            "opaque": [],
+            "merges": [list(pair) for pair, _ in ordered],
+            "whole_pretokens": False,
+            "missing": "fail",
+        },
+    }
+    return from_canonical(json.dumps(form).encode(), name="minbpe")
+
+
+def split_step(pattern: str) -> dict[str, Any]:
+    """The step that cuts text; what the pattern does not match is dropped, as by `findall`."""
+    # Published patterns match any text, and have a faster way.
+    whole = pattern in published_patterns().values()
+    return {
+        "type": "split",
+        "pattern": pattern,
+        "dialect": "fancy_regex",
+        "unicode": "16.0",
+        "behavior": "isolated" if whole else "removed",
+        "invert": not whole,
+        "in_byte_alphabet": False,
+    }
+
+
+# Errors that are both Jeton's and of the built-in class that minbpe raises.
+
+
+class DisallowedSpecialTokenError(EncodeError, AssertionError):
+    """A text spells a special token, and ``allowed_special`` is ``"none_raise"``."""
+
+    def __init__(self, message: str, *, token: str | None = None) -> None:
+        super().__init__(message)
+        self.token = token
+
+
+class ModelFileError(FormatError, AssertionError):
+    """A file is not a model of minbpe's."""
+
+
+class NotSavedError(UsageError, NotImplementedError):
+    """GPT-4's tokenizer is not trained, saved or loaded here."""
+
+
+class VocabularySizeError(TrainingError, AssertionError):
+    """A vocabulary smaller than the 256 bytes."""
+
 
 __all__ = ["Tokenizer", "get_stats", "merge", "render_token", "replace_control_characters"]
 
@@ -245,3 +340,23 @@ def utf8(text: str) -> bytes:
         raise InvalidTextError(
             f"the text has a lone surrogate at {error.start}", byte_offset=None
         ) from None
+
+
+# Byte pair encoding on whole texts: nothing cuts them, nothing is special.
+
+
+class BasicTokenizer(Tokenizer):
+    """Byte pair encoding without a split pattern."""
+
+    def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:  # noqa: FBT001, FBT002
+        """Learn ``vocab_size - 256`` merges; ``verbose`` shows them.
+
+        Raises:
+            VocabularySizeError: Fewer than 256 (a ``ValueError`` and an ``AssertionError``).
+            TrainingError: The text has no pair left to merge (a ``ValueError``).
+        """
+        self._train(lambda: [utf8(text)], vocab_size, verbose=verbose)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text."""
+        return self._encode_all(text)

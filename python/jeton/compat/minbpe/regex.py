@@ -8,8 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from jeton._core import published_patterns
-from jeton.compat.minbpe.base import Tokenizer, utf8
-from jeton.compat.minbpe.errors import DisallowedSpecialTokenError
+from jeton.compat.minbpe.base import DisallowedSpecialTokenError, Tokenizer, utf8
 from jeton.errors import UnknownTokenIdError, UsageError
 
 __all__ = ["GPT2_SPLIT_PATTERN", "GPT4_SPLIT_PATTERN", "RegexTokenizer"]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from jeton.compat.tokenizers._arguments import MAX_ID, as_kind, unsigned
 from jeton.compat.tokenizers._component import Character, Choice, Component, Field, Members
-from jeton.compat.tokenizers._cores import decode_strings
-from jeton.compat.tokenizers._patterns import Regex, pattern_of
+from jeton.compat.tokenizers._cores import Regex, decode_strings, pattern_of
 from jeton.compat.tokenizers.pre_tokenizers import PREPEND_SCHEMES
 from jeton.errors import DecodeError
 

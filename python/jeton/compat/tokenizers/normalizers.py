@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from jeton.compat.tokenizers._arguments import as_kind
 from jeton.compat.tokenizers._component import Component, Field, Members
-from jeton.compat.tokenizers._cores import normalize
-from jeton.compat.tokenizers._patterns import Regex, pattern_of
+from jeton.compat.tokenizers._cores import Regex, normalize, pattern_of
 from jeton.compat.tokenizers.strings import NormalizedString, lent, run_custom
 
 __all__ = [

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from jeton.compat.tokenizers._arguments import as_kind
 from jeton.compat.tokenizers._component import Character, Choice, Component, Field, Members
-from jeton.compat.tokenizers._cores import pretokenize, probe, written
-from jeton.compat.tokenizers._patterns import Regex, pattern_of
+from jeton.compat.tokenizers._cores import Regex, pattern_of, pretokenize, probe, written
 from jeton.compat.tokenizers.strings import NormalizedString, PreTokenizedString, lent, run_custom
 
 __all__ = [

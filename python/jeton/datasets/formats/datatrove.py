@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from jeton.datasets.formats.base import (
     FileRecord,
+    LengthSpool,
     ShardFile,
     ShardIds,
     ShardLayout,
     ShardRecord,
 )
-from jeton.datasets.formats.lengths import LengthSpool
 from jeton.datasets.formats.megatron import read_in_blocks
 from jeton.errors import FormatError
 

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from jeton._files import write_whole
 from jeton.datasets.formats.base import (
+    BodySpool,
     FileRecord,
     ShardFile,
     ShardIds,
     ShardLayout,
     ShardRecord,
 )
-from jeton.datasets.formats.bodies import BodySpool
 from jeton.datasets.formats.megatron import read_in_blocks
 from jeton.errors import FormatError
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from jeton.datasets.formats.base import (
     FileRecord,
+    LengthSpool,
     ShardFile,
     ShardIds,
     ShardLayout,
     ShardRecord,
     blocks_of,
 )
-from jeton.datasets.formats.lengths import LengthSpool
 from jeton.errors import FormatError, LimitError
 from jeton.formats.megatron_index import (
     INDEX_HEADER,
