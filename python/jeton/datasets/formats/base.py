@@ -7,11 +7,12 @@ import os
 import struct
 import tempfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from jeton.errors import FormatError, LimitError
 
 if TYPE_CHECKING:
     from jeton._core import TextBatch
-    from jeton.datasets.options import DatasetOptions
+    from jeton.datasets.options import DataFormat, DatasetOptions
 
 
 TEMPORARY_SUFFIX = ".jeton-tmp"
@@ -144,33 +145,42 @@ class ShardWriter(Protocol):
         """Remove what was written."""
 
 
-class ShardFormat(Protocol):
-    """One format of data sets."""
+class ShardFormat(ABC):
+    """One format of data sets: a subclass, and a line in ``jeton.datasets.formats``.
 
-    @property
-    def name(self) -> str:
-        """The name on the command line."""
+    Attributes:
+        name: The name on the command line.
+        default_shard_tokens: Tokens of a shard where nobody says how many.
+        holds_text: True if the files hold texts instead of ids.
+        marks_documents: False if only end tokens part documents: the ids are one long row.
+        takes_columns: True if the files can have columns beside ``input_ids``.
+        takes_label_mask: True if a mask of labels can stand beside each shard.
+    """
 
-    @property
-    def default_shard_tokens(self) -> int:
-        """Tokens of a shard where nobody says how many."""
+    name: ClassVar[DataFormat]
+    default_shard_tokens: ClassVar[int] = 1 << 30
+    holds_text: ClassVar[bool] = False
+    marks_documents: ClassVar[bool] = True
+    takes_columns: ClassVar[bool] = False
+    takes_label_mask: ClassVar[bool] = False
 
-    @property
-    def holds_text(self) -> bool:
-        """True if the files hold texts instead of ids."""
-
+    @abstractmethod
     def dtype(self, vocab_size: int) -> np.dtype[Any]:
         """The numbers that hold the ids of a vocabulary."""
 
     def largest_shard_tokens(self, dtype: np.dtype[Any]) -> int | None:
         """The most tokens that a shard can hold; None: no limit."""
+        return None
 
+    @abstractmethod
     def open_shard(self, layout: ShardLayout, number: int) -> ShardWriter:
         """Begin a shard."""
 
     def finish(self, layout: ShardLayout, shards: Sequence[ShardRecord]) -> tuple[str, ...]:
         """Write the files that tell of all shards; return their names."""
+        return ()
 
+    @abstractmethod
     def read_shard(
         self, layout: ShardLayout, shard: ShardRecord, eos_id: int | None
     ) -> Iterator[ShardIds]:

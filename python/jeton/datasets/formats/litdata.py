@@ -19,6 +19,7 @@ from jeton.datasets.formats.base import (
     BodySpool,
     FileRecord,
     ShardFile,
+    ShardFormat,
     ShardIds,
     ShardLayout,
     ShardRecord,
@@ -39,12 +40,12 @@ _SPEC = '[1, {"type": null, "context": null, "children_spec": []}]'
 """An item that is one array, in the notation of PyTorch's trees."""
 
 
-class LitDataFormat:
+class LitDataFormat(ShardFormat):
     """``chunk-0-N.bin`` and ``index.json``."""
 
     name = "litdata"
+    marks_documents = False
     default_shard_tokens = 1 << 24
-    holds_text = False
 
     def dtype(self, vocab_size: int) -> np.dtype[Any]:
         """Two bytes up to 65,536 ids, else signed four: PyTorch takes both."""
