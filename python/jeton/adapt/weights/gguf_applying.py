@@ -182,7 +182,7 @@ def apply_gguf(
         UsageError: Arguments contradict one another.
         OSError: A file cannot be read or written.
     """
-    if init not in METHODS or init in ("focus", "omp"):
+    if init not in METHODS or METHODS[init].recipes is None:
         raise UsageError(f"initialisation {init!r} of a GGUF file\nhint: 'mean' or 'asymmetric'")
     sides = read_sides(Path(model), Path(tokenizer), is_file=True)
     change = change_of_sides(sides, by_bytes=True)

@@ -173,55 +173,6 @@ class Recipes:
         return self.input if self.tied is None else self.tied
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A way to make rows.
-
-    Attributes:
-        says: The method in a few words.
-        paper: Where it is described.
-        needs_donor: True if it takes a model that has the added tokens.
-    """
-
-    says: str
-    paper: str
-    needs_donor: bool = False
-
-
-METHODS: Mapping[str, Method] = {
-    "asymmetric": Method(
-        "mean of the parts at the median length for embeddings; mean weighted by bytes for the "
-        "output layer; mean of the parts for a table that is both",
-        "Joshi et al. 2026, arXiv 2608.03494",
-    ),
-    "mean": Method("mean of the parts", "FVT: Gee et al., EMNLP 2022 Industry, arXiv 2402.09977"),
-    "vocabulary-mean": Method("mean of all old rows", "Hewitt 2021, Initializing New Embeddings"),
-    "exponential": Method(
-        "mean of the parts, the last one heaviest for embeddings and the first one for the output "
-        "layer",
-        "AdaptiVocab: Nakash et al. 2025, arXiv 2503.19693",
-    ),
-    "copy": Method(
-        "row of the one old token with the same bytes, else the mean of the parts",
-        "WECHSEL: Minixhofer et al., NAACL 2022, arXiv 2112.06598 (overlapping tokens)",
-    ),
-    "focus": Method(
-        "sparse mean of the most similar tokens that both vocabularies have",
-        "FOCUS: Dobler and de Melo, EMNLP 2023, arXiv 2305.14481",
-    ),
-    "omp": Method(
-        "the donor's row as a sum of few shared tokens, and that sum with the model's own rows",
-        "orthogonal matching pursuit: Goddard and Fernandes Neto 2025, arXiv 2506.06607",
-        needs_donor=True,
-    ),
-    "zero": Method("zeros", "control of the papers above"),
-    "random": Method(
-        "a draw with mean and deviation of each column", "control of the papers above"
-    ),
-}
-"""Every way by its name, the default first."""
-
-
 def recipes_of(method: str, change: VocabularyChange, *, seed: int = 0) -> Recipes:
     """Returns the recipes of a way that needs the change alone.
 
@@ -230,9 +181,10 @@ def recipes_of(method: str, change: VocabularyChange, *, seed: int = 0) -> Recip
     """
     if method not in METHODS:
         raise UsageError(f"no initialisation {method!r}\nhint: known are {', '.join(METHODS)}")
-    if method not in _SIMPLE:
+    recipes = METHODS[method].recipes
+    if recipes is None:
         raise UsageError(f"initialisation {method!r} needs the tokenizers, or a donor")
-    return _SIMPLE[method](change, seed)
+    return recipes(change, seed)
 
 
 def combined(
@@ -279,22 +231,82 @@ def _both(recipe: Recipe) -> Recipes:
 _EXPONENT = 2.0
 """Slope of the weights of ``exponential``, of the published code of token distillation."""
 
-_SIMPLE: Mapping[str, Callable[[VocabularyChange, int], Recipes]] = {
-    "asymmetric": lambda change, _: Recipes(
-        combined(change, _even(change), median=True),
-        combined(change, _by_bytes(change)),
-        # As an output row, one that is made longer outbids the right token: on SmolLM2 with 800
-        # new tokens, 2.63 bits a byte and not 1.02 (studies/new_rows).
-        combined(change, _even(change)),
+
+def _of_parts(change: VocabularyChange, _: int) -> Recipes:
+    return _both(combined(change, _even(change)))
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to make rows.
+
+    Attributes:
+        says: The method in a few words.
+        paper: Where it is described.
+        recipes: Makes the recipes of a change and a seed; None: it looks for similar tokens
+            (`jeton.adapt.weights.similar`), and may take a model that has the added tokens.
+        needs_donor: True if it does not go without such a model.
+    """
+
+    says: str
+    paper: str
+    recipes: Callable[[VocabularyChange, int], Recipes] | None = None
+    needs_donor: bool = False
+
+
+METHODS: Mapping[str, Method] = {
+    "asymmetric": Method(
+        "mean of the parts at the median length for embeddings; mean weighted by bytes for the "
+        "output layer; mean of the parts for a table that is both",
+        "Joshi et al. 2026, arXiv 2608.03494",
+        lambda change, _: Recipes(
+            combined(change, _even(change), median=True),
+            combined(change, _by_bytes(change)),
+            # As an output row, one that is made longer outbids the right token: on SmolLM2 with
+            # 800 new tokens, 2.63 bits a byte and not 1.02 (studies/new_rows).
+            combined(change, _even(change)),
+        ),
     ),
-    "mean": lambda change, _: _both(combined(change, _even(change))),
-    "vocabulary-mean": lambda change, seed: _both(_alone(change, "mean", seed)),
-    "exponential": lambda change, _: Recipes(
-        combined(change, _softmax(change, _EXPONENT)),
-        combined(change, _softmax(change, -_EXPONENT)),
+    "mean": Method(
+        "mean of the parts", "FVT: Gee et al., EMNLP 2022 Industry, arXiv 2402.09977", _of_parts
     ),
-    # A token of one part has the bytes of that part.
-    "copy": lambda change, _: _both(combined(change, _even(change))),
-    "zero": lambda change, seed: _both(_alone(change, "zero", seed)),
-    "random": lambda change, seed: _both(_alone(change, "random", seed)),
+    "vocabulary-mean": Method(
+        "mean of all old rows",
+        "Hewitt 2021, Initializing New Embeddings",
+        lambda change, seed: _both(_alone(change, "mean", seed)),
+    ),
+    "exponential": Method(
+        "mean of the parts, the last one heaviest for embeddings and the first one for the output "
+        "layer",
+        "AdaptiVocab: Nakash et al. 2025, arXiv 2503.19693",
+        lambda change, _: Recipes(
+            combined(change, _softmax(change, _EXPONENT)),
+            combined(change, _softmax(change, -_EXPONENT)),
+        ),
+    ),
+    "copy": Method(
+        "row of the one old token with the same bytes, else the mean of the parts",
+        "WECHSEL: Minixhofer et al., NAACL 2022, arXiv 2112.06598 (overlapping tokens)",
+        _of_parts,  # A token of one part has the bytes of that part.
+    ),
+    "focus": Method(
+        "sparse mean of the most similar tokens that both vocabularies have",
+        "FOCUS: Dobler and de Melo, EMNLP 2023, arXiv 2305.14481",
+    ),
+    "omp": Method(
+        "the donor's row as a sum of few shared tokens, and that sum with the model's own rows",
+        "orthogonal matching pursuit: Goddard and Fernandes Neto 2025, arXiv 2506.06607",
+        needs_donor=True,
+    ),
+    "zero": Method(
+        "zeros",
+        "control of the papers above",
+        lambda change, seed: _both(_alone(change, "zero", seed)),
+    ),
+    "random": Method(
+        "a draw with mean and deviation of each column",
+        "control of the papers above",
+        lambda change, seed: _both(_alone(change, "random", seed)),
+    ),
 }
+"""Every way by its name."""
