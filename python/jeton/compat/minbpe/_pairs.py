@@ -14,8 +14,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["encode_pairs", "train_pairs"]
-
 Pair = tuple[int, int]
 
 _NONE = -1

@@ -18,8 +18,6 @@ from jeton._core import SentencePieceModel
 from jeton.compat.sentencepiece.errors import ModelFormatError, PieceIdError, as_ids
 from jeton.errors import FormatError
 
-__all__ = ["Model", "Spelled", "normalize", "spell"]
-
 _UNKNOWN, _CONTROL, _UNUSED, _BYTE = 2, 3, 5, 6
 _SPACE = "\u2581".encode()
 _REPLACEMENT = "\ufffd".encode()

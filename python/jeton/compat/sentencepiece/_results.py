@@ -12,17 +12,6 @@ import numpy.typing as npt
 from jeton.compat.sentencepiece import errors, sentencepiece_pb2
 from jeton.compat.sentencepiece._model import Model, Spelled, spell
 
-__all__ = [
-    "Options",
-    "array_of",
-    "code_points",
-    "nbest_proto",
-    "normalizer_of",
-    "offset_mapping",
-    "proto",
-    "shaper",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Options:

@@ -13,22 +13,6 @@ from jeton.compat.sentencepiece.errors import NotLoadedError, ProtoOptionError, 
 from jeton.compat.sentencepiece.threads import ThreadPool, next_seed
 from jeton.errors import UsageError
 
-__all__ = [
-    "PROTOS",
-    "CheckedOptions",
-    "ReturnType",
-    "check_nbest",
-    "decode_one",
-    "drawer",
-    "given",
-    "ids_of_texts",
-    "is_batch",
-    "is_pieces",
-    "refuse_model_options",
-    "return_type_of",
-    "threads_of",
-]
-
 # Limits of sentencepiece 0.2.3 (sentencepiece_processor.cc).
 _MAX_NBEST_SIZE = 512
 ReturnType = Any  # int, str, bytes, or one of the names below

@@ -15,19 +15,6 @@ from jeton.errors import (
     UsageError,
 )
 
-__all__ = [
-    "MessageError",
-    "ModelFormatError",
-    "ModelNotFoundError",
-    "ModelTrainingError",
-    "NotLoadedError",
-    "PieceIdError",
-    "ProtoOptionError",
-    "SurrogateTextError",
-    "UndefinedPieceError",
-    "UnsupportedError",
-]
-
 
 class MessageError(FormatError):
     """Bytes that are no message of the kind."""

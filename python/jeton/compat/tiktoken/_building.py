@@ -10,8 +10,6 @@ from jeton._core import Tokenizer, from_canonical, published_patterns
 from jeton.compat.tiktoken.errors import VocabularyTypeError
 from jeton.errors import UsageError, VocabularyError
 
-__all__ = ["build", "check", "pattern_of", "ranks_of"]
-
 # Ids above the number of tokens by more than this factor are not a vocabulary but a mistake, and
 # would take memory for each of them. The core's own limit is 16,777,216 ids.
 _MAX_ID = (1 << 24) - 1

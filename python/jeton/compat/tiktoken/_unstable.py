@@ -15,8 +15,6 @@ from jeton.compat.tiktoken.errors import VocabularyTypeError
 if TYPE_CHECKING:
     from jeton.compat.tiktoken.core import Encoding
 
-__all__ = ["encode_bytes", "encode_with_unstable"]
-
 _BLANKS = frozenset(b" \n\t")
 
 

@@ -6,17 +6,6 @@ from typing import Any
 
 from jeton.errors import DecodeError, EncodeError, UsageError, VocabularyError
 
-__all__ = [
-    "DisallowedSpecialTokenError",
-    "IdRangeError",
-    "NotATokenError",
-    "NotAnIdError",
-    "UnknownEncodingError",
-    "UnmappedModelError",
-    "VocabularySizeError",
-    "VocabularyTypeError",
-]
-
 
 class DisallowedSpecialTokenError(EncodeError):
     """A text spells a special token that is not allowed there. ``.token``: which one."""

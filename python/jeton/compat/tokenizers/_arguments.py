@@ -6,8 +6,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar, cast
 
-__all__ = ["as_kind", "direction", "one_character", "unsigned", "unsigned_or_none"]
-
 T = TypeVar("T")
 
 # Ids are 32 bits wide, positions 64, in both libraries.

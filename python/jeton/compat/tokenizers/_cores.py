@@ -10,17 +10,6 @@ from jeton._core import Tokenizer, from_hf_json
 from jeton.compat.tokenizers._arguments import as_kind
 from jeton.compat.tokenizers.added_token import AddedToken
 
-__all__ = [
-    "aligned",
-    "core_of",
-    "decode_strings",
-    "document",
-    "normalize",
-    "pretokenize",
-    "probe",
-    "written",
-]
-
 # A vocabulary of the 256 bytes, to which a model without characters of its own falls back: its
 # tokens spell out whatever pretokens it is given.
 _BYTES: Final[dict[str, Any]] = {

@@ -17,8 +17,6 @@ from jeton.compat.tokenizers.added_token import AddedToken
 from jeton.compat.tokenizers.encoding import COLUMNS, Encoding, merged
 from jeton.errors import EncodeError, UsageError
 
-__all__ = ["Engine", "Task"]
-
 Sequence = str | list[str]
 
 

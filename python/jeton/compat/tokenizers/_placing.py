@@ -103,8 +103,6 @@ def batch_inputs(inputs: Iterable[Any], *, is_pretokenized: bool) -> list[Input]
     return [read(value) for value in inputs]
 
 
-__all__ = ["Frame", "Trim", "added_tokens", "frame_of", "process", "trim_of"]
-
 Description = Mapping[str, Any]
 
 

@@ -94,11 +94,7 @@ class BertNormalizer(Normalizer, kind="BertNormalizer"):
         strip_accents: bool | None = None,
         lowercase: bool = True,
     ) -> None:
-        self._fields = {}
-        self.clean_text = clean_text
-        self.handle_chinese_chars = handle_chinese_chars
-        self.strip_accents = strip_accents
-        self.lowercase = lowercase
+        self._fill(locals())
 
 
 class _Plain(Normalizer):
@@ -147,9 +143,7 @@ class Strip(Normalizer, kind="Strip"):
     right = Field("strip_right", bool)
 
     def __init__(self, left: bool = True, right: bool = True) -> None:
-        self._fields = {}
-        self.left = left
-        self.right = right
+        self._fill(locals())
 
 
 class Prepend(Normalizer, kind="Prepend"):
@@ -158,8 +152,7 @@ class Prepend(Normalizer, kind="Prepend"):
     prepend = Field("prepend", str)
 
     def __init__(self, prepend: str = "▁") -> None:
-        self._fields = {}
-        self.prepend = prepend
+        self._fill(locals())
 
 
 class Replace(Normalizer, kind="Replace"):

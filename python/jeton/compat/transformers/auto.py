@@ -134,9 +134,6 @@ def _loaded(name: str, place: Path, kwargs: dict[str, Any]) -> Any:
     return found
 
 
-__all__ = ["AutoTokenizer"]
-
-
 class AutoTokenizer:
     """Loads a tokenizer; which class it is of, the files say."""
 

@@ -55,8 +55,6 @@ def _special_tokens(processor: Any) -> Iterator[dict[str, Any]]:
         yield from processor["special_tokens"].values()
 
 
-__all__ = ["JetonBackend", "JetonTokenizer", "class_over_jeton", "from_transformers"]
-
 # Read by every release of transformers, and loads whatever tokenizer.json holds.
 _GENERIC_CLASS = "PreTrainedTokenizerFast"
 

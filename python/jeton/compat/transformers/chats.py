@@ -81,8 +81,6 @@ def _again(words: str, reason: str, line: int | None, kind: str, said: str) -> T
     return as_jinja(TemplateError(words, reason=reason, line=line, kind=kind, said=said))
 
 
-__all__ = ["apply_chat_template"]
-
 _logger = logging.get_logger(__name__)
 
 
