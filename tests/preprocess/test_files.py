@@ -22,7 +22,7 @@ from jeton._core import compress_zstd, decompress
 from jeton._files import exchange_names
 from jeton.preprocess import files, record_files
 from jeton.preprocess.pipeline import StepPipeline
-from jeton.preprocess.whitespace import WhitespaceStep
+from jeton.preprocess.text_steps import WhitespaceStep
 
 TOKENIZER = jeton.load("jeton-general-32k")
 TEXTS = ["one   two", "", "drei  vier ü", "five\nsix   seven", '"q"  \\ 中文  x' * 40]

@@ -17,9 +17,8 @@ from jeton.preprocess.html_step import HtmlStep, looks_like_html, nesting, visib
 from jeton.preprocess.json_step import JsonStep, json_forms, restore_json
 from jeton.preprocess.json_values import compact, minified, parse_json, same_values
 from jeton.preprocess.regions import field_span, spliced
+from jeton.preprocess.text_steps import NumbersStep, RepetitionStep, UnicodeStep, WhitespaceStep
 from jeton.preprocess.toon import ToonError, decode_toon, encode_toon
-from jeton.preprocess.unicode_step import UnicodeStep
-from jeton.preprocess.whitespace import NumbersStep, RepetitionStep, WhitespaceStep
 
 TOKENIZER = jeton.load("jeton-general-32k")
 

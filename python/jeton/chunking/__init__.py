@@ -10,7 +10,7 @@ from jeton._lazy import lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jeton.chunking.documents import DocumentChunks, chunk
+    from jeton.chunking.documents import DocumentChunks, chunk, chunk_text
     from jeton.chunking.evaluation import (
         Question,
         Retention,
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     )
     from jeton.chunking.results import Chunk, Chunking, DroppedText
     from jeton.chunking.similarity import Bm25, StaticEmbedder, load_static_embedder
-    from jeton.chunking.texts import chunk_text
 
 __all__ = [
     "Bm25",
@@ -47,7 +46,7 @@ _LAZY = {
     "Retention": "jeton.chunking.evaluation",
     "StaticEmbedder": "jeton.chunking.similarity",
     "chunk": "jeton.chunking.documents",
-    "chunk_text": "jeton.chunking.texts",
+    "chunk_text": "jeton.chunking.documents",
     "evaluate_chunks": "jeton.chunking.evaluation",
     "load_static_embedder": "jeton.chunking.similarity",
     "read_questions": "jeton.chunking.evaluation",

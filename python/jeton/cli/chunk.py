@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from jeton import Tokenizer
     from jeton.chunking import Chunk, DocumentChunks
-    from jeton.chunking.documents import ChunkedDocuments, FileOffsets
-    from jeton.chunking.texts import ChunkOptions
+    from jeton.chunking.documents import ChunkedDocuments, ChunkOptions, FileOffsets
 
 _SECTIONS = {
     "Most used": ("tokenizer_name", "max_tokens", "by", "overlap", "overlap_sentences", "output"),

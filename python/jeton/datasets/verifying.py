@@ -16,11 +16,10 @@ from jeton.corpus.inputs import STANDARD_INPUT
 from jeton.corpus.objects import state_of
 from jeton.corpus.parquet import ParquetDocuments
 from jeton.datasets.boundaries import BoundaryTokens
-from jeton.datasets.faults import DatasetCheck, FaultLog
 from jeton.datasets.foreign import find_pairs, verify_pair
 from jeton.datasets.formats import FORMATS, ShardFormat, ShardLayout, ShardRecord
 from jeton.datasets.formats.base import FileDigest, ShardIds, documents_of
-from jeton.datasets.id_checks import IdChecker, IdExpectation
+from jeton.datasets.id_checks import DatasetCheck, FaultLog, IdChecker, IdExpectation
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.reading import BATCH_BYTES, read_unit

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from jeton.guard.cleaning import without_waste
     from jeton.guard.encoding import IdCheck, check_ids, encode_guarded
     from jeton.guard.files import Fixer, ScanReport, scan_files
-    from jeton.guard.kinds import KINDS, GuardLevel
     from jeton.guard.policy import EnforcedText, Policy, enforce
     from jeton.guard.scanning import scan, unicode_version
-    from jeton.guard.verdict import TextFinding, Verdict
+    from jeton.guard.verdict import KINDS, GuardLevel, TextFinding, Verdict
     from jeton.guard.vocabulary import VocabularyReport, check_vocabulary
 
 __all__ = [
@@ -43,11 +42,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "KINDS": "jeton.guard.kinds",
+    "KINDS": "jeton.guard.verdict",
     "EnforcedText": "jeton.guard.policy",
     "Fixer": "jeton.guard.files",
     "IdCheck": "jeton.guard.encoding",
-    "GuardLevel": "jeton.guard.kinds",
+    "GuardLevel": "jeton.guard.verdict",
     "Policy": "jeton.guard.policy",
     "ScanReport": "jeton.guard.files",
     "TextFinding": "jeton.guard.verdict",

@@ -21,10 +21,9 @@ from jeton._core import __version__
 from jeton.errors import UsageError
 from jeton.service.arrow import ARROW_TYPE
 from jeton.service.compat import compat_routes
-from jeton.service.drift import open_drift
 from jeton.service.failures import HttpFailure, ServiceFailure, failure_of, log_fault, own_shape
 from jeton.service.gate import Gate, Shape, headers_of
-from jeton.service.metrics import ServiceMetrics
+from jeton.service.metrics import ServiceMetrics, open_drift
 from jeton.service.routes import OWN_ROUTES
 from jeton.service.state import PoolIsFull, ServiceState, WorkPool
 from jeton.service.wire import ServiceRoute, json_bytes

@@ -12,12 +12,15 @@ from typing import Any
 from jeton._reference import sentencepiece, unigram
 from jeton._reference.bpe import merge_steps
 from jeton._reference.drawing import merge_for_good
-from jeton.tracing.steps import MatchTraced, MergeTraced, TracedPair, TracedStep
-from jeton.tracing.twin import (
+from jeton.tracing.steps import (
     MAX_LISTED,
     Draw,
+    MatchTraced,
+    MergeTraced,
     Segments,
     Traced,
+    TracedPair,
+    TracedStep,
     Twin,
     drawn_step,
     segmented,

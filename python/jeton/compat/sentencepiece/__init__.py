@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from jeton.compat.sentencepiece import errors, threads
+from jeton.compat.sentencepiece import _work, errors
+from jeton.compat.sentencepiece._work import ThreadPool
 from jeton.compat.sentencepiece.errors import UnsupportedError
 from jeton.compat.sentencepiece.normalizer import SentencePieceNormalizer
 from jeton.compat.sentencepiece.processor import SentencePieceProcessor
-from jeton.compat.sentencepiece.threads import ThreadPool
 from jeton.compat.sentencepiece.trainer import SentencePieceTrainer
 
 __all__ = [
@@ -38,7 +38,7 @@ __version__ = "0.2.3"
 
 def SetRandomGeneratorSeed(seed: int) -> None:
     """Begin the stream of random numbers anew. Draws are not those of sentencepiece's generator."""
-    threads.set_seed(seed)
+    _work.set_seed(seed)
 
 
 def SetMinLogLevel(v: int) -> None:

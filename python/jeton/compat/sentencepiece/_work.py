@@ -2,16 +2,64 @@
 
 from __future__ import annotations
 
+import random
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from jeton._core import available_threads
 from jeton.compat.sentencepiece import _results, errors
 from jeton.compat.sentencepiece._model import Model, Spelled, spell
-from jeton.compat.sentencepiece.errors import NotLoadedError, ProtoOptionError, UndefinedPieceError
-from jeton.compat.sentencepiece.threads import ThreadPool, next_seed
+from jeton.compat.sentencepiece.errors import (
+    NotLoadedError,
+    ProtoOptionError,
+    UndefinedPieceError,
+    as_int,
+)
 from jeton.errors import UsageError
+
+# ``ThreadPool``: how many threads a list may be encoded with.
+
+_MAX_THREADS = 1024
+
+
+class ThreadPool:
+    """A number of threads. They are started for each call: the core keeps none waiting."""
+
+    def __init__(self, num_threads: int) -> None:
+        """Negative: as many as this process may use."""
+        number = as_int(num_threads)
+        self._num_threads = max(1, min(available_threads() if number < 0 else number, _MAX_THREADS))
+
+    def num_threads(self) -> int:
+        """The number."""
+        return self._num_threads
+
+
+# Seeds of drawn segmentations: one stream for the process, as sentencepiece has one.
+
+_lock = threading.Lock()
+# Not for secrets; without a seed it begins anywhere.
+_stream = random.Random()
+
+
+def set_seed(seed: int) -> None:
+    """Begin the stream anew: the same draws for the same seed and calls."""
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise TypeError(f"seed must be int, not {seed!r}")
+    if not 0 <= seed < 2**32:
+        raise TypeError(f"seed is {seed}; expected 0 to 2**32 - 1")
+    with _lock:
+        _stream.seed(seed)
+
+
+def next_seed() -> int:
+    """The seed of one draw."""
+    with _lock:
+        return _stream.getrandbits(64)
+
 
 # Limits of sentencepiece 0.2.3 (sentencepiece_processor.cc).
 _MAX_NBEST_SIZE = 512

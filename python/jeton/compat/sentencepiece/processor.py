@@ -14,6 +14,7 @@ from jeton.compat.sentencepiece._work import (
     CheckedOptions,
     NamedMethods,
     ReturnType,
+    ThreadPool,
     check_nbest,
     decode_one,
     drawer,
@@ -30,7 +31,6 @@ from jeton.compat.sentencepiece.errors import (
     NotLoadedError,
     ProtoOptionError,
 )
-from jeton.compat.sentencepiece.threads import ThreadPool
 from jeton.errors import UsageError
 
 __all__ = ["SentencePieceProcessor"]

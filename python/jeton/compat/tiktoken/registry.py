@@ -18,8 +18,8 @@ from jeton._core import Tokenizer, from_tiktoken
 from jeton._nearest import nearest
 from jeton._published import published_vocabularies
 from jeton.compat.tiktoken import load
+from jeton.compat.tiktoken._building import UnknownEncodingError
 from jeton.compat.tiktoken.core import Encoding
-from jeton.compat.tiktoken.errors import UnknownEncodingError
 from jeton.errors import UnknownTokenizerError
 from jeton.formats import load_file
 from jeton.registry.finding import find

@@ -15,12 +15,11 @@ from typing import Any, Final
 
 from jeton._shown import NotebookResult
 from jeton.checkpoint import ModelDirectory, read_model_directory
-from jeton.guard.kinds import GuardLevel
+from jeton.guard.verdict import GuardLevel
 from jeton.guard.vocabulary.contents import SENSITIVE, content_findings, personal_tokens
-from jeton.guard.vocabulary.findings import VocabularyFinding, found
 from jeton.guard.vocabulary.folder import folder_findings
 from jeton.guard.vocabulary.rules import rule_findings
-from jeton.guard.vocabulary.source import VocabularySource, read_source
+from jeton.guard.vocabulary.source import VocabularyFinding, VocabularySource, found, read_source
 from jeton.guard.vocabulary.structure import structure_findings
 from jeton.guard.vocabulary.suspects import model_findings
 from jeton.registry import TokenizerLike
