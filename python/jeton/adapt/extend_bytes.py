@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jeton._core import BpeOptions, Tokenizer, continue_bpe, counts_for
 from jeton.adapt.extension import Added, Extension
-from jeton.errors import AdaptError, JetonWarning, TrainingError
+from jeton.errors import AdaptError, TrainingError
 
 # New tokens of BPE as joins of two ids each, in the order in which an encoder makes them.
 
@@ -104,6 +103,43 @@ class Joins:
             row = self.apply(row)
         return len(self.joins) - before
 
+    def force_terms(
+        self, extension: Extension, terms: Iterable[tuple[str, Sequence[int], bool]]
+    ) -> None:
+        """Makes one token of each term, and notes terms that are one or cannot become one.
+
+        Args:
+            extension: The order; it gets the notes.
+            terms: Each term with the old ids of its pretoken; True if one id would be its token.
+
+        Raises:
+            AdaptError: The terms need more new tokens than there may be.
+        """
+        for term, ids, is_known_alone in terms:
+            row = self.apply(ids)
+            if len(row) == 1 and is_known_alone:
+                extension.known_terms.append(term)
+                continue
+            try:
+                self.force(row)
+            except AdaptError as error:
+                extension.left_out_terms[term] = str(error)
+        extension.check_budget(len(self))
+
+    def added(self, n_saved: Mapping[int, int]) -> list[Added]:
+        """Returns the new tokens, with the tokens of the text that each saved where it is known."""
+        return [
+            Added(
+                join.id,
+                join.text,
+                join.parts,
+                join.origin,
+                n_saved.get(join.id),
+                pair=(join.left, join.right),
+            )
+            for join in self.joins
+        ]
+
     def text(self, id: int) -> bytes:
         """Returns the written bytes of an id, old or new."""
         if id >= self._first:
@@ -137,34 +173,24 @@ def extend_bytes(extension: Extension) -> list[Added]:
     base, written = extension.base, extension.written
     joins = Joins(base.vocab_size, ordinary_tokens(extension), any_pair=written.merges is None)
     plain = _without_whole_pretokens(extension)
-    for term, text in extension.pretokens():
-        known = base.bytes_to_id(text.encode())
-        row = joins.apply(plain.encode_pretoken(text.encode()))
-        if len(row) == 1 and known is not None:
-            extension.known_terms.append(term)
-            continue
-        try:
-            joins.force(row)
-        except AdaptError as error:
-            extension.left_out_terms[term] = str(error)
-    extension.check_budget(len(joins))
+    joins.force_terms(
+        extension,
+        (
+            (
+                term,
+                plain.encode_pretoken(text.encode()),
+                base.bytes_to_id(text.encode()) is not None,
+            )
+            for term, text in extension.pretokens()
+        ),
+    )
     saved: dict[int, int] = {}
     for id, left, right, n_saved in _learned(extension, joins):
         if joins.add(left, right, "learned") != id:
             raise AdaptError(f"the token {joins.text(left) + joins.text(right)!r} is made twice")
         saved[id] = n_saved
     _put(extension, joins)
-    return [
-        Added(
-            join.id,
-            join.text,
-            join.parts,
-            join.origin,
-            saved.get(join.id),
-            pair=(join.left, join.right),
-        )
-        for join in joins.joins
-    ]
+    return joins.added(saved)
 
 
 def ordinary_tokens(extension: Extension) -> list[bytes | None]:
@@ -210,13 +236,7 @@ def _learned(extension: Extension, joins: Joins) -> list[tuple[int, int, int, in
     )
     complete = _with(extension, missing, joins)
     found = continue_bpe(counts, base=complete, options=options).new_tokens
-    if 0 < len(found) + len(joins) < n_tokens:
-        warnings.warn(
-            f"the text is enough for {len(found) + len(joins):,} new tokens only, not for "
-            f"{n_tokens:,}\nhint: give more text, or a lower min_frequency",
-            JetonWarning,
-            stacklevel=5,
-        )
+    extension.warn_of_few(len(found) + len(joins))
 
     def written(id: int) -> int:
         return id - len(missing) if id >= first_new else id

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -15,7 +14,7 @@ from jeton.adapt.extend_bytes import Joins, ordinary_tokens
 from jeton.adapt.extension import Added, Extension
 from jeton.adapt.segmenting import Segmenter
 from jeton.adapt.written import WrittenTokenizer
-from jeton.errors import AdaptError, JetonWarning
+from jeton.errors import AdaptError
 
 _SPACE = "\u2581"
 MARGIN = 0.05
@@ -41,16 +40,8 @@ def extend_characters(extension: Extension) -> list[Added]:
             "hint: train one of your own: `jeton train`"
         )
     segmenter = Segmenter(base, written)
-    for term, row in _term_rows(extension, segmenter):
-        row = joins.apply(row)
-        if len(row) == 1:
-            extension.known_terms.append(term)
-            continue
-        try:
-            joins.force(row)
-        except AdaptError as error:
-            extension.left_out_terms[term] = str(error)
-    extension.check_budget(len(joins))
+    rows = _term_rows(extension, segmenter)
+    joins.force_terms(extension, ((term, row, True) for term, row in rows))
 
     def with_terms() -> WrittenTokenizer:
         copy = _copied(written, base)
@@ -67,10 +58,7 @@ def extend_characters(extension: Extension) -> list[Added]:
             continue
         joins.add(ids[0] or 0, ids[1] or 0, "learned")
     _put_joins(written, joins, base.vocab_size)
-    return [
-        Added(join.id, join.text, join.parts, join.origin, pair=(join.left, join.right))
-        for join in joins.joins
-    ]
+    return joins.added({})
 
 
 def _joined(joins: Joins, row: Sequence[int]) -> int | None:
@@ -203,13 +191,7 @@ def _learned_rows(
     if n_tokens is None or n_tokens <= n_taken or not len(counts):
         return []
     found = IdText.learn(counts, n_tokens - n_taken, min_frequency=extension.min_frequency)
-    if 0 < len(found) + n_taken < n_tokens:
-        warnings.warn(
-            f"the text is enough for {len(found) + n_taken:,} new tokens only, not for "
-            f"{n_tokens:,}\nhint: give more text, or a lower min_frequency",
-            JetonWarning,
-            stacklevel=5,
-        )
+    extension.warn_of_few(len(found) + n_taken)
     return found
 
 
@@ -414,13 +396,8 @@ def _choose(
             worth.append((count * (len(parts) - 1), word, tuple(parts)))
     worth.sort(key=lambda row: (-row[0], row[1]))
     n_wanted = (extension.n_tokens or 0) - len(chosen)
-    if 0 < len(worth) < n_wanted:
-        warnings.warn(
-            f"the text is enough for {len(worth) + len(chosen):,} new tokens only, not for "
-            f"{extension.n_tokens:,}\nhint: give more text, or a lower min_frequency",
-            JetonWarning,
-            stacklevel=5,
-        )
+    if worth:
+        extension.warn_of_few(len(worth) + len(chosen))
     for n_saved, word, cut in worth[:n_wanted]:
         chosen[word] = (cut, "learned", n_saved)
 

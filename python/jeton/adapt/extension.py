@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -10,7 +11,7 @@ from typing import Literal, TypeAlias
 from jeton._core import Tokenizer
 from jeton.adapt.reading import Corpus
 from jeton.adapt.written import LISTED_KINDS, WrittenTokenizer
-from jeton.errors import AdaptError
+from jeton.errors import AdaptError, JetonWarning
 
 TermForm: TypeAlias = Literal["space", "bare", "both"]
 
@@ -92,6 +93,16 @@ class Extension:
             raise AdaptError(
                 f"the terms need {n_needed:,} new tokens, the steps to them included; "
                 f"n_tokens is {self.n_tokens:,}\nhint: ask for more tokens, or fewer terms"
+            )
+
+    def warn_of_few(self, n_found: int) -> None:
+        """Warns if the text was enough for some new tokens, but not for all that were asked for."""
+        if self.n_tokens is not None and 0 < n_found < self.n_tokens:
+            warnings.warn(
+                f"the text is enough for {n_found:,} new tokens only, not for "
+                f"{self.n_tokens:,}\nhint: give more text, or a lower min_frequency",
+                JetonWarning,
+                stacklevel=6,
             )
 
     def _forms(self, term: str) -> list[list[str]]:

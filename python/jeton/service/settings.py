@@ -152,19 +152,15 @@ def read_service_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
         OSError: It cannot be read.
     """
     file = Path(path)
-    text = read_settings(file, what="settings of the service", max_bytes=_MAX_BYTES)
-    try:
-        tree = toml_of(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise RecordError(f"{file} is not TOML: {error}", path=str(file)) from None
+    tree = read_tree(file, what="settings of the service")
     known = (*_FIELDS, "limits", "keys_file", "host", "port")
-    _check_names(tree, known, str(file))
+    check_names(tree, known, str(file))
     for name, value in tree.items():
         kinds, words = _KINDS[name]
         if not isinstance(value, kinds) or isinstance(value, bool) or value == "":
             raise RecordError(f"{file}: {name} is {value!r}; expected {words}", path=str(file))
     limits = tree.pop("limits", {})
-    _check_names(limits, [item.name for item in fields(ServiceLimits)], f"{file}, limits")
+    check_names(limits, [item.name for item in fields(ServiceLimits)], f"{file}, limits")
     try:
         found: dict[str, Any] = {"limits": ServiceLimits(**limits), **tree}
     except UsageError as error:
@@ -223,7 +219,25 @@ def _placed(folder: Path, value: Any) -> str:
     return str(folder / text) if (folder / text).exists() else text
 
 
-def _check_names(tree: Mapping[str, Any], known: Any, where: str) -> None:
+def read_tree(file: Path, *, what: str) -> dict[str, Any]:
+    """Return the tables of a TOML file; ``what`` it holds stands in messages.
+
+    Raises:
+        RecordError: The file is no TOML, or too large.
+        OSError: It cannot be read.
+    """
+    try:
+        return toml_of(read_settings(file, what=what, max_bytes=_MAX_BYTES))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise RecordError(f"{file} is not TOML: {error}", path=str(file)) from None
+
+
+def check_names(tree: Mapping[str, Any], known: Any, where: str) -> None:
+    """Refuse a name that is not known.
+
+    Raises:
+        RecordError: There is one; the nearest known ones are named.
+    """
     for name in tree:
         if name not in known:
             near = nearest(name, known)

@@ -14,6 +14,7 @@ from typing import Any
 from jeton._core import Tokenizer as CoreTokenizer
 from jeton._core import from_canonical, published_patterns
 from jeton._files import write_whole
+from jeton._reference.learning import join_all
 from jeton.compat.minbpe._pairs import encode_pairs, train_pairs
 from jeton.errors import (
     EncodeError,
@@ -135,13 +136,7 @@ def merge(ids: Sequence[int], pair: tuple[int, int], idx: int) -> list[int]:
 
     Example: ``[1, 2, 3, 1, 2]``, ``(1, 2)`` and 4 give ``[4, 3, 4]``.
     """
-    merged: list[int] = []
-    place = 0
-    while place < len(ids):
-        found = place + 1 < len(ids) and (ids[place], ids[place + 1]) == tuple(pair)
-        merged.append(idx if found else ids[place])
-        place += 2 if found else 1
-    return merged
+    return join_all([*ids], tuple(pair), idx)
 
 
 def replace_control_characters(s: str) -> str:

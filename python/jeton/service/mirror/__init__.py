@@ -7,22 +7,18 @@ The plan of a mirror is here; `book` judges stages with the rules of ``jeton ada
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from jeton._foreign import toml_of
-from jeton._nearest import nearest
 from jeton.adapt.shadowing import AbortRules, Side, check_stages
 from jeton.errors import RecordError, UsageError
-from jeton.formats.documents import read_settings
+from jeton.service.settings import check_names, read_tree
 
 # Plans of a mirror (TOML), checked field by field.
 
-_MAX_BYTES: Final = 1 << 20
 _NUMBER: Final = (int, float)
 _SIDE: Final[dict[str, Any]] = {
     "url": str, "tokenizer": str, "price": str, "model": str, "key_env": str,
@@ -112,13 +108,8 @@ def read_mirror_plan(path: str | os.PathLike[str]) -> MirrorPlan:
         UsageError: Values that contradict one another.
         OSError: The file cannot be read.
     """
-    file = Path(path)
-    text = read_settings(file, what="a plan of a mirror", max_bytes=_MAX_BYTES)
-    try:
-        tree = toml_of(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise RecordError(f"{file} is not TOML: {error}", path=str(file)) from None
-    where = str(file)
+    tree = read_tree(Path(path), what="a plan of a mirror")
+    where = str(Path(path))
     _check(tree, _PLAN, where)
     for name in ("a", "b"):
         if name not in tree:
@@ -171,10 +162,7 @@ def _side(table: Mapping[str, Any], where: str) -> MirrorSide:
 
 
 def _check(table: Mapping[str, Any], known: Mapping[str, Any], where: str) -> None:
+    check_names(table, known, where)
     for name, value in table.items():
-        if name not in known:
-            near = nearest(name, known)
-            offer = f"; the nearest are {', '.join(near)}" if near else ""
-            raise RecordError(f"{where}: unknown field {name!r}{offer}", path=where)
         if not isinstance(value, known[name]) or isinstance(value, bool):
             raise RecordError(f"{where}: {name} has the wrong type", path=where)
