@@ -136,7 +136,7 @@ def merge(ids: Sequence[int], pair: tuple[int, int], idx: int) -> list[int]:
 
     Example: ``[1, 2, 3, 1, 2]``, ``(1, 2)`` and 4 give ``[4, 3, 4]``.
     """
-    return join_all([*ids], tuple(pair), idx)
+    return join_all([*ids], (pair[0], pair[1]), idx)
 
 
 def replace_control_characters(s: str) -> str:
