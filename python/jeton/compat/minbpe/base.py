@@ -256,16 +256,21 @@ class Tokenizer:
             lines.append(f"{arrow}[{render_token(token)}] {token_id}\n")
         write_whole(path, "".join(lines))
 
+    def _token_bytes(self, token_id: int) -> bytes | None:
+        return self.vocab.get(token_id)
+
     def _bytes_of(self, ids: Sequence[int]) -> bytes:
-        try:
-            return b"".join([self.vocab[token_id] for token_id in ids])
-        except KeyError as error:
-            bad = error.args[0]
-            raise UnknownTokenIdError(
-                f"invalid token id {bad!r}; it has no token",
-                id=bad if isinstance(bad, int) else None,
-                vocab_size=len(self.vocab),
-            ) from None
+        parts = []
+        for token_id in ids:
+            part = self._token_bytes(token_id)
+            if part is None:
+                raise UnknownTokenIdError(
+                    f"invalid token id {token_id!r}; it has no token",
+                    id=token_id if isinstance(token_id, int) else None,
+                    vocab_size=len(self.vocab),
+                )
+            parts.append(part)
+        return b"".join(parts)
 
     def _train(
         self, pretokens: Callable[[], Iterable[bytes]], vocab_size: int, *, verbose: bool
@@ -301,15 +306,6 @@ class Tokenizer:
         for chunk in self._chunks(text):
             ids += encode_pairs(chunk, self.merges)
         return ids
-
-    def _encode_chunk(self, text_bytes: bytes) -> list[int]:
-        """Ids of bytes that are not cut."""
-        core = self._core()
-        return (
-            core.encode_pretoken(bytes(text_bytes))
-            if core
-            else encode_pairs(text_bytes, self.merges)
-        )
 
     def _chunks(self, text: str) -> list[bytes]:
         """The text, cut."""
