@@ -6,8 +6,6 @@ from typing import Final
 
 from jeton.errors import RecordError
 
-__all__ = ["HEAD_BYTES", "archive_kind", "refuse_archive"]
-
 HEAD_BYTES: Final = 512
 """Bytes that tell: a tar file has its mark in its first block."""
 

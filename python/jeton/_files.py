@@ -13,8 +13,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["exchange_names", "write_together", "write_whole", "written_whole"]
-
 _HERE = -100
 """AT_FDCWD: paths are relative to the folder of the process."""
 

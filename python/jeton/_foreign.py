@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["array_of", "arrays_of", "json_of", "quoted", "safe_path", "toml_of"]
-
 _LIMIT = 1 << 64
 _MAX_DIGITS = 20
 """Digits of the largest 64-bit number, and a sign."""

@@ -11,8 +11,6 @@ import sys
 
 from jeton._core import TextBatch
 
-__all__ = ["meet_before_forks"]
-
 
 def meet_before_forks() -> None:
     """Let each later fork find the binding's locks free."""

@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
-__all__ = ["fold", "nearest"]
-
 DEFAULT_LIMIT = 3
 """Names offered: enough to hold the wanted one, few enough for one line."""
 

@@ -7,8 +7,6 @@ import os
 import socket
 from collections.abc import Mapping
 
-__all__ = ["os_message"]
-
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NOT_ALLOWED = "look at the permissions of the file and its folder, or name another place"
 _BY_NUMBER: Mapping[int, str] = {

@@ -8,8 +8,6 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["counted", "finite_values", "less", "plain_values", "strict_json"]
-
 
 def less(now: Decimal, then: Decimal) -> str:
     """Say by what share a sum is less than another: "88% less".

@@ -13,14 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = [
-    "PublishedVocabulary",
-    "RankFile",
-    "published_vocabularies",
-    "rank_files",
-    "vocabularies_of_file",
-]
-
 _TABLE = Path(__file__).with_name("published_vocabularies.json")
 
 

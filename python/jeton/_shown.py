@@ -15,8 +15,6 @@ from enum import Enum
 from importlib import import_module
 from typing import Any, ClassVar
 
-__all__ = ["NotebookResult", "flat_rows"]
-
 _PLAIN = (str, int, float, Decimal, bool, type(None))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import jeton
 from jeton.adapt import VocabularyChange
 from jeton.adapt.weights import apply, verify
-from jeton.adapt.weights.row_maps import FILL, NEW, padded_map
+from jeton.adapt.weights.tensor_plans import FILL, NEW, padded_map
 from jeton.checkpoint.snapshot import read_groups
 from jeton.errors import JetonError
 from tests.adapt import tiny

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jeton.adapt.remapping_ids import remap_ids
+from jeton.adapt.remapping_columns import remap_ids
 from jeton.adapt.weights import apply, verify
 from jeton.adapt.weights.gguf_applying import apply_gguf
 from jeton.adapt.written import WrittenTokenizer

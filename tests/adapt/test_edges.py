@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from jeton.adapt.remapping_ids import check_fits
+from jeton.adapt.remapping_columns import check_fits
 from jeton.adapt.weights.methods import _by_bytes
 from jeton.adapt.weights.similar import _TOP, _focus, sparsemax
 from jeton.errors import UsageError

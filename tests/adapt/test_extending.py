@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import jeton
 from jeton import training
 from jeton.adapt import VocabularyChange
+from jeton.adapt.extend_pieces import IdText
 from jeton.adapt.extending import Extended, extend
-from jeton.adapt.idtext import IdText
-from jeton.adapt.reachable import unreachable_tokens
 from jeton.adapt.reading import Reading
 from jeton.adapt.saving import adapted_target, save_adapted
+from jeton.adapt.segmenting import unreachable_tokens
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, JetonWarning, UsageError
 

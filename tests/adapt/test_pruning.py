@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import jeton
 from jeton import training
 from jeton.adapt import VocabularyChange
-from jeton.adapt.derivations import derivations
 from jeton.adapt.extending import extend
 from jeton.adapt.pruning import Pruned, prune
-from jeton.adapt.reachable import unreachable_tokens
 from jeton.adapt.reading import Reading
 from jeton.adapt.saving import adapted_target, save_adapted
+from jeton.adapt.segmenting import unreachable_tokens
+from jeton.adapt.shrinking import derivations
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, JetonWarning, UsageError
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import jeton
 from jeton.adapt import VocabularyChange
 from jeton.adapt.remapping import remap_file
-from jeton.adapt.remapping_ids import remap_ids
+from jeton.adapt.remapping_columns import remap_ids
 from jeton.adapt.replacing import digit_rule, replacement
 from jeton.errors import AdaptError, FormatError, UsageError
 from tests.adapt.test_change import change, changes

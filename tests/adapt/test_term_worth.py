@@ -11,9 +11,8 @@ import pytest
 import jeton
 from jeton import catalog
 from jeton.adapt.extending import extend
-from jeton.adapt.free_slots import free_slots
 from jeton.adapt.reading import Reading
-from jeton.adapt.slot_worth import SlotCounter
+from jeton.adapt.slot_worth import SlotCounter, free_slots
 from jeton.adapt.term_worth import term_worth
 from jeton.errors import UsageError
 from tests.adapt.test_extending import BASES, DOMAIN, GENERAL

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jeton.chat.environment import ChatEnvironment
-from jeton.chat.filters import FILTERS, tojson
+from jeton.chat.environment import FILTERS, ChatEnvironment, tojson
 from jeton.chat.text import GENERATED, TRUSTED, Text, joined, runs_of
 
 # Upper case is the template's, lower case is data: so the text itself says who wrote what.

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from jeton.datasets.array_records import read_arrays, read_texts, text_arrays, write_arrays
+from jeton.datasets.spool import read_arrays, read_texts, text_arrays, write_arrays
 from jeton.errors import CorpusError
 
 ARRAYS = st.lists(

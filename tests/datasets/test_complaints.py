@@ -19,7 +19,8 @@ import jeton
 from jeton._core import from_tiktoken
 from jeton.corpus import InputFile
 from jeton.datasets import reading, units
-from jeton.datasets.formats import ShardLayout, shard_format
+from jeton.datasets.formats import FORMATS as SHARD_FORMATS
+from jeton.datasets.formats import ShardLayout
 from jeton.datasets.options import FORMAT_NAMES, DatasetOptions
 from jeton.datasets.pieces import TokenPiece
 from jeton.datasets.spool import PieceSpool
@@ -140,7 +141,7 @@ def test_a_complaint_has_a_test(complaint: str) -> None:
 def test_places_beyond_32_bits(tmp_path: Path) -> None:
     """Three documents of 2^31 - 1 ids: their places need more than 32 bits."""
     layout = ShardLayout(tmp_path, np.dtype("<i4"), DatasetOptions(), "", 100_000)
-    writer: Any = shard_format("megatron").open_shard(layout, 0)
+    writer: Any = SHARD_FORMATS["megatron"].open_shard(layout, 0)
     longest = 2**31 - 1
     # The ids themselves would take 24 GB.
     writer._lengths.append(np.array([longest] * 3, np.int64))
@@ -149,7 +150,7 @@ def test_places_beyond_32_bits(tmp_path: Path) -> None:
     assert index.lengths.tolist() == [longest] * 3
     assert index.pointers.tolist() == [0, 4 * longest, 8 * longest]
     ids = np.broadcast_to(np.uint32(1), 2**31)
-    longer = shard_format("megatron").open_shard(layout, 1)
+    longer = SHARD_FORMATS["megatron"].open_shard(layout, 1)
     with pytest.raises(LimitError, match=r"2,147,483,648 tokens; .*lengths up to 2,147,483,647"):
         longer.append(ids, np.array([0, 2**31]), None)
     longer.abandon()

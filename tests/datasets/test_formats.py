@@ -12,8 +12,8 @@ import pytest
 
 import jeton
 from jeton._core import from_tiktoken
-from jeton.datasets.formats import ShardLayout, shard_format
-from jeton.datasets.formats.bodies import BodySpool
+from jeton.datasets.formats import FORMATS, ShardLayout
+from jeton.datasets.formats.base import BodySpool
 from jeton.datasets.options import DatasetOptions
 from jeton.errors import JetonWarning, LimitError, UsageError
 from tests.datasets.readers import read_any, read_arrow, read_megatron, read_parquet
@@ -63,7 +63,7 @@ def test_every_document_is_there_once_and_in_order(
 
 @pytest.mark.parametrize("kind", IDS_FORMATS)
 def test_wide_ids_are_exact(tmp_path: Path, tok: jeton.Tokenizer, kind: Any) -> None:
-    shards = shard_format(kind)
+    shards = FORMATS[kind]
     dtype = shards.dtype(200_019)
     assert dtype.itemsize == 4
     layout = ShardLayout(tmp_path, dtype, DatasetOptions(format=kind), "wide", 200_019)
@@ -102,7 +102,7 @@ def test_wide_ids_are_exact(tmp_path: Path, tok: jeton.Tokenizer, kind: Any) -> 
     ],
 )
 def test_width_follows_the_largest_id(kind: Any, size: int, dtype: str) -> None:
-    assert shard_format(kind).dtype(size).name == dtype
+    assert FORMATS[kind].dtype(size).name == dtype
 
 
 def test_added_tokens_widen_ids(tmp_path: Path) -> None:

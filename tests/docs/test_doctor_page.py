@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from jeton.doctor import failures
-from jeton.doctor.languages import parallel_texts
+from jeton.doctor.normalization import parallel_texts
 from scripts import doctor_page
 from tests.docs.pages import text_of
 

@@ -24,8 +24,7 @@ from jeton.doctor import (
     read_settings,
     retrieval_fit,
 )
-from jeton.doctor.languages import parallel_texts, script_shares
-from jeton.doctor.normalization import STEPS
+from jeton.doctor.normalization import STEPS, parallel_texts, script_shares
 from jeton.doctor.settings import NOT_SET, differing, machine_settings, write_snapshot
 from jeton.errors import FormatError, RecordError, UsageError
 from jeton.formats.reading import read

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from jeton.errors import GuardRejected, UsageError
 from jeton.guard import KINDS, GuardLevel, Policy, enforce, scan, without_waste
 from jeton.guard.characters import CLASSES, properties
-from jeton.guard.kinds import GROUPS
 from jeton.guard.policy import _STRIPPED as STRIPPABLE
 from jeton.guard.policy import ACTIONS, PRESETS, parse_policy
+from jeton.guard.verdict import GROUPS
 from tests.guard.encoders import HIDDEN
 from tests.guard.test_places import PIECES
 

@@ -20,9 +20,9 @@ import pytest
 import jeton
 from jeton._core import compress_zstd, decompress
 from jeton._files import exchange_names
-from jeton.preprocess import files, folders, record_files
+from jeton.preprocess import files, record_files
 from jeton.preprocess.pipeline import StepPipeline
-from jeton.preprocess.whitespace import WhitespaceStep
+from jeton.preprocess.text_steps import WhitespaceStep
 
 TOKENIZER = jeton.load("jeton-general-32k")
 TEXTS = ["one   two", "", "drei  vier ü", "five\nsix   seven", '"q"  \\ 中文  x' * 40]
@@ -231,7 +231,7 @@ def test_an_error_between_two_names_gives_the_old_files_back(
         exchange_names(first, second)
 
     monkeypatch.setattr(Path, "replace", failing)
-    monkeypatch.setattr(folders, "exchange_names", unknown if way == "one by one" else later)
+    monkeypatch.setattr(files, "exchange_names", unknown if way == "one by one" else later)
     if way == "one by one":
         with pytest.raises(OSError, match="No space left"):
             run(source, out)

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.preprocess import losses
-from jeton.preprocess.losses import LossCount, LossTally
-from jeton.preprocess.sequences import sequence_loss
+from jeton.preprocess.losses import LossCount, LossTally, sequence_loss
 
 WORDS = st.sampled_from(["a", "b", "B", "Ä", "東京", "x1", "-", "İ"])
 TEXTS = st.lists(WORDS, max_size=40).map(" ".join)

@@ -16,12 +16,9 @@ from jeton.preprocess.boilerplate import BoilerplateStep
 from jeton.preprocess.html_step import HtmlStep, looks_like_html, nesting, visible_text
 from jeton.preprocess.json_step import JsonStep, json_forms, restore_json
 from jeton.preprocess.json_values import compact, minified, parse_json, same_values
-from jeton.preprocess.numbers_step import NumbersStep
-from jeton.preprocess.repetition import RepetitionStep
-from jeton.preprocess.splicing import field_span, spliced
+from jeton.preprocess.regions import field_span, spliced
+from jeton.preprocess.text_steps import NumbersStep, RepetitionStep, UnicodeStep, WhitespaceStep
 from jeton.preprocess.toon import ToonError, decode_toon, encode_toon
-from jeton.preprocess.unicode_step import UnicodeStep
-from jeton.preprocess.whitespace import WhitespaceStep
 
 TOKENIZER = jeton.load("jeton-general-32k")
 

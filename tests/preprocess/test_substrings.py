@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.preprocess import substrings
+from jeton.preprocess import losses
 from jeton.preprocess.losses import LossTally
 
 CHARACTERS = st.text(st.sampled_from("abB 東\ud800\U0001f600"), max_size=40)
@@ -15,9 +15,9 @@ CHARACTERS = st.text(st.sampled_from("abB 東\ud800\U0001f600"), max_size=40)
 @given(CHARACTERS, st.lists(st.text(st.sampled_from("abB 東\ud800\U0001f600"), max_size=5)))
 def test_sums_tell_what_in_tells(text: str, strings: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(substrings, "MIN_WORK", 0)
-        patch.setattr(substrings, "BLOCK_CHARS", 4)
-        found = substrings.strings_within(strings, text)
+        patch.setattr(losses, "MIN_WORK", 0)
+        patch.setattr(losses, "BLOCK_CHARS", 4)
+        found = losses.strings_within(strings, text)
     assert found == {string for string in strings if string in text}
 
 

@@ -16,8 +16,8 @@ import pytest
 
 import jeton
 from jeton import adapt, chat, chunking, doctor, metrics, pretokenizing, training
-from jeton.adapt.free_slots import free_slots
 from jeton.adapt.shadowing import Side, shadow
+from jeton.adapt.slot_worth import free_slots
 from jeton.corpus import open_documents
 from jeton.estimating.bounds import token_bounds
 from jeton.estimating.learning import learn_from_texts

@@ -20,8 +20,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 import jeton
 from jeton.cli.app import app
+from jeton.service.agents import AgentTools
 from jeton.service.agents.server import agent_server
-from jeton.service.agents.tools import AgentTools
 from jeton.service.tokenizers import ServedTokenizers
 
 TOOLS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jeton
 from jeton.guard import check_ids, scan
-from jeton.service.agents.tools import AgentTools
+from jeton.service.agents import AgentTools
 from jeton.service.tokenizers import ServedTokenizers
 from tests.service.live import Live
 

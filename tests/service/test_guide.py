@@ -11,10 +11,9 @@ from pathlib import Path
 from jeton.cli.mcp import mcp
 from jeton.cli.serve import serve
 from jeton.service.compat import COMPAT
-from jeton.service.files import read_service_fields, settings_from
-from jeton.service.mirror.plan import read_mirror_plan
+from jeton.service.mirror import read_mirror_plan
 from jeton.service.routes import OWN_ROUTES
-from jeton.service.settings import ServiceLimits
+from jeton.service.settings import ServiceLimits, read_service_fields, settings_from
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "guides" / "service.md").read_text(encoding="utf-8")

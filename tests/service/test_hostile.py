@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 from jeton._os_errors import os_message
 from jeton.errors import RecordError
 from jeton.service import ServiceLimits, ServiceSettings
-from jeton.service.files import read_keys
-from jeton.service.keys import ApiKeys
-from jeton.service.rates import RequestRates
+from jeton.service.keys import ApiKeys, RequestRates
 from jeton.service.running import bound_socket
+from jeton.service.settings import read_keys
 from tests.formats import small
 from tests.service.live import Live, live
 

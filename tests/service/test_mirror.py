@@ -18,8 +18,8 @@ import pytest
 
 from jeton.errors import JetonError, RecordError
 from jeton.service import ServiceSettings
-from jeton.service.mirror.plan import read_mirror_plan
-from jeton.service.mirror.usage import AnswerReader
+from jeton.service.mirror import read_mirror_plan
+from jeton.service.mirror.forwarding import AnswerReader
 from tests.formats import small
 from tests.service.live import Live, live
 

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from jeton.cli.app import app
 from jeton.errors import RecordError
-from jeton.service.files import read_keys, read_service_fields, settings_from
+from jeton.service.settings import read_keys, read_service_fields, settings_from
 from tests.formats import small
 from tests.service.live import Live
 

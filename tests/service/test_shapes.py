@@ -217,7 +217,7 @@ def test_no_field_of_a_known_block_is_new_to_us() -> None:
     from anthropic.types.beta import BetaContentBlockParam
     from openai.types.responses.response_input_item_param import ResponseInputItemParam
 
-    from jeton.service.compat.contents import ANTHROPIC_BLOCKS, OPENAI_ITEMS, QUIET_FIELDS
+    from jeton.service.compat.chats import ANTHROPIC_BLOCKS, OPENAI_ITEMS, QUIET_FIELDS
 
     refused = {"encrypted_content"}
     for union, kinds in (

@@ -100,12 +100,12 @@ CIRCLES_OF_LAZY_IMPORTS = [
     [
         "jeton.adapt.change",
         "jeton.adapt.change_files",
-        "jeton.adapt.composing",
+        "jeton.adapt.deriving",
         "jeton.adapt.deriving",
     ],
     # An encoding is pickled by its name, which the registry of encodings finds again.
     [
-        "jeton.compat.tiktoken._public",
+        "jeton.compat.tiktoken.registry",
         "jeton.compat.tiktoken.core",
         "jeton.compat.tiktoken.registry",
     ],

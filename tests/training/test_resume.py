@@ -31,8 +31,7 @@ from jeton.training import (
     read_card,
     save_counts,
 )
-from jeton.training.checkpoints import Checkpoint
-from jeton.training.merges_so_far import merges_path
+from jeton.training.checkpoints import Checkpoint, merges_path
 
 # A job in the background may have been started with SIGINT ignored; Ctrl-C is what is tested here.
 RUN = """

@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from jeton._reference.characters import first_ids, joined, spelled_words
 from jeton._reference.learning import LearnStep, SymbolCorpus, by_count, by_likelihood, learn
-from jeton._reference.spelling import first_ids, joined, spelled_words
 
 
 @dataclass(frozen=True, slots=True)

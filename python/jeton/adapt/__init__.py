@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jeton.adapt.pruning import Pruned, prune
     from jeton.adapt.reading import Reading
     from jeton.adapt.remapping import remap_file
-    from jeton.adapt.remapping_ids import remap_ids
+    from jeton.adapt.remapping_columns import remap_ids
     from jeton.adapt.replacing import Replacement, replacement
     from jeton.adapt.saving import adapted_target, save_adapted
     from jeton.adapt.term_worth import TermWorth, term_worth
@@ -55,7 +55,7 @@ _HOMES = {
     "extend": "jeton.adapt.extending",
     "prune": "jeton.adapt.pruning",
     "remap_file": "jeton.adapt.remapping",
-    "remap_ids": "jeton.adapt.remapping_ids",
+    "remap_ids": "jeton.adapt.remapping_columns",
     "replacement": "jeton.adapt.replacing",
     "save_adapted": "jeton.adapt.saving",
     "term_worth": "jeton.adapt.term_worth",

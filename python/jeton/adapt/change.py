@@ -123,7 +123,7 @@ class VocabularyChange:
         Raises:
             AdaptError: The later change does not begin where this one ends.
         """
-        from jeton.adapt.composing import composed
+        from jeton.adapt.deriving import composed
 
         return composed(self, later)
 
@@ -132,7 +132,7 @@ class VocabularyChange:
 
         An old id whose row is gone becomes a hole. An id that is added here is gone there.
         """
-        from jeton.adapt.composing import inverse
+        from jeton.adapt.deriving import inverse
 
         return inverse(self)
 

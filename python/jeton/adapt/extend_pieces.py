@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from jeton._core import Tokenizer
-from jeton.adapt.extend_bytes import ordinary_tokens
+from jeton._core import PretokenCounts, TextBatch, Tokenizer, train_characters
+from jeton.adapt.extend_bytes import Joins, ordinary_tokens
 from jeton.adapt.extension import Added, Extension
-from jeton.adapt.idtext import IdText
-from jeton.adapt.joins import Joins
 from jeton.adapt.segmenting import Segmenter
 from jeton.adapt.written import WrittenTokenizer
-from jeton.errors import AdaptError, JetonWarning
+from jeton.errors import AdaptError
 
 _SPACE = "\u2581"
 MARGIN = 0.05
@@ -41,16 +40,8 @@ def extend_characters(extension: Extension) -> list[Added]:
             "hint: train one of your own: `jeton train`"
         )
     segmenter = Segmenter(base, written)
-    for term, row in _term_rows(extension, segmenter):
-        row = joins.apply(row)
-        if len(row) == 1:
-            extension.known_terms.append(term)
-            continue
-        try:
-            joins.force(row)
-        except AdaptError as error:
-            extension.left_out_terms[term] = str(error)
-    extension.check_budget(len(joins))
+    rows = _term_rows(extension, segmenter)
+    joins.force_terms(extension, ((term, row, True) for term, row in rows))
 
     def with_terms() -> WrittenTokenizer:
         copy = _copied(written, base)
@@ -67,10 +58,7 @@ def extend_characters(extension: Extension) -> list[Added]:
             continue
         joins.add(ids[0] or 0, ids[1] or 0, "learned")
     _put_joins(written, joins, base.vocab_size)
-    return [
-        Added(join.id, join.text, join.parts, join.origin, pair=(join.left, join.right))
-        for join in joins.joins
-    ]
+    return joins.added({})
 
 
 def _joined(joins: Joins, row: Sequence[int]) -> int | None:
@@ -203,11 +191,252 @@ def _learned_rows(
     if n_tokens is None or n_tokens <= n_taken or not len(counts):
         return []
     found = IdText.learn(counts, n_tokens - n_taken, min_frequency=extension.min_frequency)
-    if 0 < len(found) + n_taken < n_tokens:
-        warnings.warn(
-            f"the text is enough for {len(found) + n_taken:,} new tokens only, not for "
-            f"{n_tokens:,}\nhint: give more text, or a lower min_frequency",
-            JetonWarning,
-            stacklevel=5,
-        )
+    extension.warn_of_few(len(found) + n_taken)
     return found
+
+
+# Text whose characters are ids, so that joins of tokens can be learned for any tokenizer.
+#
+# Each id becomes one character, with the class of what it may join: the beginning of a word, the
+# inside of one, punctuation, or nothing. A split pattern over the classes keeps words apart, and
+# BPE on these characters learns which ids to join. Counting and learning run in the core.
+
+_MAX_IDS = 0x44000
+"""Most ids, 278,528: three classes of so many characters fit above the surrogates."""
+
+_STARTS, _INSIDES, _OTHERS = 0x20000, 0x20000 + _MAX_IDS, 0x20000 + 2 * _MAX_IDS
+_ALONE = 0x1
+
+
+def _class(first: int) -> str:
+    return f"[\\x{{{first:X}}}-\\x{{{first + _MAX_IDS - 1:X}}}]"
+
+
+class IdText:
+    """The characters of a tokenizer's ids.
+
+    Args:
+        tokenizer: The tokenizer.
+        written: Its written form.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, written: WrittenTokenizer) -> None:
+        if tokenizer.vocab_size > _MAX_IDS:
+            raise AdaptError(
+                f"{tokenizer.vocab_size:,} ids are more than the {_MAX_IDS:,} that can be "
+                "learned from"
+            )
+        self._tokenizer = tokenizer
+        suffix = written.model.get("end_of_word_suffix", "")
+        start, inside, other = _class(_STARTS), _class(_INSIDES), _class(_OTHERS)
+        word = f"{inside}*{start}" if suffix else f"{start}{inside}*"
+        self.pattern = f"{word}|{inside}+|{other}+|\\x01"
+        alone = _alone(tokenizer, written)
+        self._chars = np.full(tokenizer.vocab_size, _ALONE, dtype="<u4")
+        for id, token in enumerate(written.tokens()):
+            if token is None or id in alone:
+                continue
+            text = token.decode("utf-8", "replace")
+            is_edge = text.endswith(suffix) if suffix else text.startswith(_SPACE)
+            bare = text.removesuffix(suffix) if suffix else text.strip(_SPACE)
+            if (
+                not suffix
+                and bare
+                and not any(char.isalnum() or ord(char) > 0x300 for char in bare)
+            ):
+                # Punctuation joins punctuation only: no token should be a word with a comma.
+                self._chars[id] = id + _OTHERS
+            else:
+                self._chars[id] = id + (_STARTS if is_edge else _INSIDES)
+
+    def counts(self) -> PretokenCounts:
+        """Returns empty counts that keep words apart."""
+        return PretokenCounts(pattern=self.pattern)
+
+    def add(
+        self,
+        counts: PretokenCounts,
+        batch: TextBatch,
+        *,
+        num_threads: int | None = None,
+    ) -> int:
+        """Counts the words of documents; returns their tokens."""
+        ids = self._tokenizer.encode_batch(batch, num_threads=num_threads).ids
+        counts.add(TextBatch.from_texts([self.text(ids)]), num_threads=num_threads)
+        return len(ids)
+
+    def text(self, ids: NDArray[np.uint32]) -> str:
+        """Returns ids as characters."""
+        return self._chars[ids].tobytes().decode("utf-32-le")
+
+    @staticmethod
+    def ids(text: str) -> tuple[int, ...]:
+        """Returns the ids of characters."""
+        codes = np.frombuffer(text.encode("utf-32-le"), dtype="<u4").astype(np.int64)
+        return tuple(((codes - _STARTS) % _MAX_IDS).tolist())
+
+    @staticmethod
+    def learn(
+        counts: PretokenCounts, n_tokens: int, *, min_frequency: int
+    ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Returns pairs of rows of ids to join, in merge order."""
+        points = counts.characters().code_points
+        options = {
+            "model": "bpe",
+            "vocab_size": len(points) + n_tokens,
+            "min_frequency": min_frequency,
+            "special_tokens": [],
+            "max_token_length": None,
+            "character_coverage": 1.0,
+            "limit_alphabet": None,
+            "required_chars": "",
+            "ties": "ids",
+        }
+        learned = WrittenTokenizer(train_characters(counts, json.dumps(options)))
+        rows = [
+            IdText.ids(token.decode()) if token is not None else () for token in learned.tokens()
+        ]
+        return [(rows[left], rows[right]) for left, right in learned.merges or []]
+
+
+def _alone(tokenizer: Tokenizer, written: WrittenTokenizer) -> set[int]:
+    """Returns the ids that join nothing: special tokens, bytes, and digits that are kept apart."""
+    alone = {token.id for token in tokenizer.added_tokens}
+    if tokenizer.unknown_id is not None:
+        alone.add(tokenizer.unknown_id)
+    digits: list[int] = []
+    joins_digits = False
+    for id, token in enumerate(written.tokens()):
+        if token is None:
+            continue
+        text = token.decode("utf-8", "replace")
+        n_digits = sum(char.isdecimal() for char in text)
+        joins_digits = joins_digits or (n_digits > 1 and not _is_idtext_byte(text))
+        if n_digits and not _is_idtext_byte(text):
+            digits.append(id)
+        if _is_idtext_byte(text):
+            alone.add(id)
+    if written.kind == "sentencepiece":
+        kinds = [kind for _, _, kind in written.model["pieces"]]
+        alone |= {id for id, kind in enumerate(kinds) if kind != "normal"}
+    return alone if joins_digits else alone | set(digits)
+
+
+def _is_idtext_byte(text: str) -> bool:
+    return len(text) == 6 and text.startswith("<0x") and text.endswith(">")
+
+
+# More tokens for WordPiece: whole words, none of which makes another word longer.
+#
+# WordPiece takes the longest token that fits, so a new word can leave a rest that costs more than
+# the old cut of a longer word. Words of the text are cut again; a token that makes one longer is
+# left out. So no word that was looked at needs more tokens than before; of unseen words that is
+# likely, not certain.
+
+_ROUNDS = 20
+"""Most times that words are cut again: each round leaves out all tokens that it finds at fault."""
+
+
+def extend_words(extension: Extension) -> list[Added]:
+    """Adds terms, then the words that save most."""
+    base = extension.base
+    segmenter = Segmenter(base, extension.written)
+    unknown = base.unknown_id
+    chosen: dict[str, tuple[tuple[int, ...], str, int | None]] = {}
+    for term, word in extension.pretokens():
+        parts = segmenter.cut(word)
+        if len(parts) == 1:
+            extension.known_terms.append(term)
+        elif not parts or unknown in parts:
+            extension.left_out_terms[term] = "has characters that the tokenizer has no tokens for"
+        else:
+            chosen[word] = (tuple(parts), "term", None)
+    extension.check_budget(len(chosen))
+    words = _words(extension)
+    if extension.n_tokens is not None:
+        _choose(extension, segmenter, words, chosen)
+    _leave_out_lengthening(extension, words, chosen)
+    first = base.vocab_size
+    extension.written.put_tokens(first, [word.encode() for word in chosen])
+    return [
+        Added(id, word.encode(), parts, origin, n_saved)
+        for id, (word, (parts, origin, n_saved)) in enumerate(chosen.items(), start=first)
+    ]
+
+
+def _words(extension: Extension) -> dict[str, int]:
+    """Returns the words of the text as the model sees them, with their counts."""
+    if extension.corpus is None:
+        return {}
+    data = extension.written.data
+    steps = {
+        "type": "steps",
+        "normalizer": data["normalizer"],
+        "pretokenizer": data["pretokenizer"],
+    }
+    counts = PretokenCounts.cut_by(json.dumps(steps))
+    for batch in extension.corpus:
+        counts.add(batch, num_threads=extension.num_threads)
+    return {word.decode("utf-8", "replace"): count for word, count in counts.items()}
+
+
+def _choose(
+    extension: Extension,
+    segmenter: Segmenter,
+    words: dict[str, int],
+    chosen: dict[str, tuple[tuple[int, ...], str, int | None]],
+) -> None:
+    unknown = extension.base.unknown_id
+    worth: list[tuple[int, str, tuple[int, ...]]] = []
+    for word, count in words.items():
+        if count < extension.min_frequency or word in chosen or not word.isalpha():
+            continue
+        parts = segmenter.cut(word)
+        if len(parts) > 1 and unknown not in parts:
+            worth.append((count * (len(parts) - 1), word, tuple(parts)))
+    worth.sort(key=lambda row: (-row[0], row[1]))
+    n_wanted = (extension.n_tokens or 0) - len(chosen)
+    if worth:
+        extension.warn_of_few(len(worth) + len(chosen))
+    for n_saved, word, cut in worth[:n_wanted]:
+        chosen[word] = (cut, "learned", n_saved)
+
+
+def _leave_out_lengthening(
+    extension: Extension,
+    words: dict[str, int],
+    chosen: dict[str, tuple[tuple[int, ...], str, int | None]],
+) -> None:
+    """Leaves out the words after which another word needs more tokens than before."""
+    base, written = extension.base, extension.written
+    held_out = extension.corpus.held_out if extension.corpus else []
+    seen = set(words)
+    for batch in held_out:
+        for text in batch:
+            seen.update(base.pretokenize(text))
+    before = {word: len(base.encode_pretoken(word.encode())) for word in seen}
+    tokens = written.model["tokens"]
+    for _ in range(_ROUNDS):
+        written.model["tokens"] = list(tokens)
+        written.put_tokens(base.vocab_size, [word.encode() for word in chosen])
+        trial = written.tokenizer()
+        written.model["tokens"] = tokens
+        at_fault: Counter[str] = Counter()
+        for word, n_before in before.items():
+            ids = trial.encode_pretoken(word.encode())
+            if len(ids) > n_before or (trial.unknown_id in ids and n_before > 1):
+                first = next((id for id in ids if id >= base.vocab_size), None)
+                token = None if first is None else trial.id_to_token(first)
+                # Where the rest has no tokens at all, the word itself hides its beginning.
+                at_fault[token or _longest_start(word, chosen)] += 1
+        at_fault.pop("", None)
+        if not at_fault:
+            return
+        for token in at_fault:
+            if chosen.pop(token, None) is not None:
+                extension.left_out_terms[token] = "makes another word longer"
+
+
+def _longest_start(word: str, chosen: dict[str, tuple[tuple[int, ...], str, int | None]]) -> str:
+    starts = [word[:end] for end in range(len(word) - 1, 0, -1) if word[:end] in chosen]
+    return starts[0] if starts else ""

@@ -16,12 +16,10 @@ import numpy as np
 from jeton._core import Tokenizer
 from jeton.adapt.change import VocabularyChange, added_fields
 from jeton.adapt.extend_bytes import extend_bytes
-from jeton.adapt.extend_pieces import extend_characters, extend_unigram
-from jeton.adapt.extend_words import extend_words
-from jeton.adapt.extension import Added, Extension, TermForm
-from jeton.adapt.placing import place_in_spare_rows
-from jeton.adapt.reachable import unreachable_tokens
+from jeton.adapt.extend_pieces import extend_characters, extend_unigram, extend_words
+from jeton.adapt.extension import Added, Extension, TermForm, place_in_spare_rows
 from jeton.adapt.reading import Corpus, HeldOutText, Reading
+from jeton.adapt.segmenting import unreachable_tokens
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, UsageError
 from jeton.formats.model_settings import inherit

@@ -20,10 +20,11 @@ from jeton.corpus.requests import open_requests
 from jeton.corpus.requests.columns import RequestColumns
 from jeton.economics.ledger import Ledger, usd_of_each
 from jeton.economics.ledger.prices import Prices
-from jeton.errors import EmptyCorpusError
+from jeton.errors import EmptyCorpusError, UsageError
 
 if TYPE_CHECKING:
     from jeton.corpus.requests import RequestStream
+
 
 Ints = NDArray[np.int64]
 
@@ -212,3 +213,21 @@ def _as_corrected(
     if last:
         columns = RequestColumns.concatenate([columns, *last]).take(order)
     return columns, is_request
+
+
+# Amounts that a plan is made of: an endless one, or none, would make every sum endless.
+
+_MOST = 1e15
+
+
+def check_amounts(**amounts: float | None) -> None:
+    """Refuses amounts that are negative, endless or no number; None is no amount.
+
+    Raises:
+        UsageError: An amount is out of range; it is named.
+    """
+    for name, value in amounts.items():
+        if value is not None and not 0 <= value < _MOST:
+            raise UsageError(
+                f"{name} is {value}; expected 0 to {_MOST:.0e}\nhint: an amount, as 1000"
+            )

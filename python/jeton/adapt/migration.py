@@ -16,9 +16,8 @@ import numpy as np
 
 from jeton._core import Tokenizer
 from jeton._shown import NotebookResult
-from jeton.adapt.amounts import check_amounts
 from jeton.adapt.change import VocabularyChange
-from jeton.adapt.logged_requests import read_logged_requests
+from jeton.adapt.logged_requests import check_amounts, read_logged_requests
 from jeton.adapt.reading import Corpus, Reading
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts

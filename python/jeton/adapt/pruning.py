@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 from jeton._core import Tokenizer
 from jeton._shown import NotebookResult
 from jeton.adapt.change import VocabularyChange, no_added
-from jeton.adapt.derivations import derivations
-from jeton.adapt.prune_pieces import piece_costs
 from jeton.adapt.reading import Corpus, HeldOutText, Reading
-from jeton.adapt.shrinking import shrink
+from jeton.adapt.shrinking import derivations, piece_costs, shrink
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError, UsageError
 from jeton.formats.model_settings import inherit, settings_of

@@ -24,10 +24,11 @@ from jeton.adapt.change import VocabularyChange
 from jeton.adapt.remapping_columns import (
     JSONL_SUFFIXES,
     IdColumns,
+    check_fits,
+    remap_ids,
     remap_jsonl,
     remap_parquet,
 )
-from jeton.adapt.remapping_ids import check_fits, remap_ids
 from jeton.errors import AdaptError, FormatError, UsageError
 from jeton.formats.megatron_index import read_megatron_index
 

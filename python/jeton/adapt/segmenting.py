@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from jeton._core import SentencePieceModel, Tokenizer
 from jeton.adapt.written import WrittenTokenizer
@@ -115,3 +118,38 @@ def wordpiece_cut(
         else:
             return []
     return ids
+
+
+# Tokens that are spelled alike, of which text can become one.
+
+_RAW_BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
+
+
+def shadowed_bytes(tokenizer: Tokenizer) -> frozenset[int]:
+    """Returns ids of raw bytes (``<0x21>``) that have a token of their own besides (``!``).
+
+    Text becomes a raw byte only where no other token has it, so it never becomes these.
+    """
+    return frozenset(
+        id
+        for id in np.flatnonzero(tokenizer.is_token_mask()).tolist()
+        if _RAW_BYTE.fullmatch(tokenizer.id_to_token(id) or "")
+        and tokenizer.bytes_to_id(tokenizer.id_to_bytes(id)) not in (None, id)
+    )
+
+
+# Tokens that no text becomes, although they are in the vocabulary.
+
+
+def unreachable_tokens(tokenizer: Tokenizer, ids: Iterable[int]) -> list[int]:
+    """Returns the ids whose own text is cut in another way by the model's rules.
+
+    If BPE takes a whole pretoken for a token where there is one, only the merges count: other
+    engines know nothing else.
+    """
+    written = WrittenTokenizer(tokenizer)
+    if written.model.get("whole_pretokens"):
+        written.model["whole_pretokens"] = False
+        tokenizer = written.tokenizer()
+    segmenter = Segmenter(tokenizer, written)
+    return [id for id in ids if not segmenter.is_whole(id)]

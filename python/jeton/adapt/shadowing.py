@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from jeton._core import Tokenizer, sha256, text_digests
 from jeton._shown import NotebookResult
-from jeton.adapt.amounts import check_amounts
-from jeton.adapt.logged_requests import LoggedMoney, read_logged_requests
+from jeton.adapt.logged_requests import LoggedMoney, check_amounts, read_logged_requests
 from jeton.catalog.api_price import ApiPrice
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts

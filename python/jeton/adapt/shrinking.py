@@ -2,11 +2,157 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton._core import Tokenizer
+from jeton.adapt.segmenting import wordpiece_cut
 from jeton.adapt.written import WrittenTokenizer
 from jeton.errors import AdaptError
+
+# Extra tokens of a text for each use of a piece or word that is removed.
+
+
+def piece_costs(base: Tokenizer, written: WrittenTokenizer, ids: Iterable[int]) -> dict[int, int]:
+    """Returns the tokens more of each id that other tokens can stand for; others are left out."""
+    tokens = written.tokens()
+    if written.kind == "wordpiece":
+        vocab = {token.decode("utf-8", "replace"): id for id, token in enumerate(tokens) if token}
+        prefix = written.model["prefix"]
+        costs = {}
+        for id in ids:
+            text = (tokens[id] or b"").decode("utf-8", "replace")
+            if cut := wordpiece_cut(text, vocab, prefix, without=id):
+                costs[id] = len(cut) - 1
+        return costs
+    scores = written.scores().tolist()
+    usable = _usable(base, written)
+    by_text = {
+        (token or b"").decode("utf-8", "replace"): (scores[id], id)
+        for id, token in enumerate(tokens)
+        if id in usable
+    }
+    longest = max(map(len, by_text), default=0)
+    costs = {}
+    for id in ids:
+        text = (tokens[id] or b"").decode("utf-8", "replace")
+        n_pieces = _n_pieces(text, id, by_text, longest)
+        if n_pieces:
+            costs[id] = n_pieces - 1
+    return costs
+
+
+def _usable(base: Tokenizer, written: WrittenTokenizer) -> set[int]:
+    hidden = {token.id for token in base.added_tokens} | {base.unknown_id}
+    if written.kind == "sentencepiece":
+        kinds = [kind for _, _, kind in written.model["pieces"]]
+        return {id for id, kind in enumerate(kinds) if kind == "normal"} - hidden
+    return set(range(base.vocab_size)) - hidden
+
+
+def _n_pieces(text: str, without: int, by_text: dict[str, tuple[float, int]], longest: int) -> int:
+    """Returns the pieces of the best cut of a text; 0 where there is none."""
+    best: list[tuple[float, int] | None] = [(0.0, 0)] + [None] * len(text)
+    for end in range(1, len(text) + 1):
+        for start in range(max(0, end - longest), end):
+            before, piece = best[start], by_text.get(text[start:end])
+            if before is None or piece is None or piece[1] == without:
+                continue
+            found = (before[0] + piece[0], before[1] + 1)
+            now = best[end]
+            if now is None or found[0] > now[0]:
+                best[end] = found
+    last = best[-1]
+    return 0 if last is None else last[1]
+
+
+# Pairs that BPE makes its tokens of, whether or not a file has a list of merges.
+
+Pair = tuple[int, int]
+
+
+def derivations(written: WrittenTokenizer) -> dict[int, list[Pair]]:
+    """Returns the pairs of ids that each id is merged from; ids that no merge makes are left out.
+
+    Where a model has no list of merges, any two neighbours merge whose text is a token, the best
+    first: the lowest id in a file of ranks, the highest score in a SentencePiece model. The last
+    merge of a token's own text is then its pair.
+    """
+    if written.merges is not None:
+        return _listed(written)
+    tokens = written.tokens()
+    if written.kind == "sentencepiece":
+        scores = written.scores().tolist()
+        kinds = [kind for _, _, kind in written.model["pieces"]]
+        usable = [id for id, kind in enumerate(kinds) if kind in ("normal", "unused")]
+        order = sorted(usable, key=lambda id: (-scores[id], id))
+        ids = {tokens[id] or b"": id for id in reversed(order)}
+        rows = {id: [ids.get(atom, -1) for atom in _characters(tokens[id] or b"")] for id in order}
+    else:
+        hidden = set(written.model.get("opaque", ()))
+        hidden.update(token["id"] for token in written.data["added_tokens"])
+        order = [id for id, token in enumerate(tokens) if token and id not in hidden]
+        ids = {tokens[id] or b"": id for id in reversed(order)}
+        byte_ids = [ids.get(bytes([byte]), -1) for byte in range(256)]
+        rows = {id: [byte_ids[byte] for byte in tokens[id] or b""] for id in order}
+    made = _all_pairs(tokens, ids, order)
+    rank = {id: place for place, id in enumerate(order)}
+    found: dict[int, list[Pair]] = {}
+    for id in order:
+        row = rows[id]
+        if len(row) > 1 and -1 not in row and (pair := _last_pair(row, id, made, rank)) is not None:
+            found[id] = [pair]
+    return found
+
+
+def _all_pairs(
+    tokens: Sequence[bytes | None], ids: Mapping[bytes, int], order: Sequence[int]
+) -> dict[Pair, int]:
+    """Returns every pair of tokens whose text is a token, with that token."""
+    made: dict[Pair, int] = {}
+    for id in order:
+        token = tokens[id] or b""
+        for cut in range(1, len(token)):
+            left = ids.get(token[:cut])
+            if left is not None and (right := ids.get(token[cut:])) is not None:
+                made[left, right] = id
+    return made
+
+
+def _listed(written: WrittenTokenizer) -> dict[int, list[Pair]]:
+    tokens = written.tokens()
+    prefix = written.model.get("continuing_prefix", "").encode()
+    ids = {token: id for id, token in enumerate(tokens) if token is not None}
+    found: dict[int, list[Pair]] = {}
+    for left, right in written.merges or ():
+        tail = tokens[right] or b""
+        text = (tokens[left] or b"") + tail.removeprefix(prefix)
+        if (id := ids.get(text)) is not None:
+            found.setdefault(id, []).append((left, right))
+    return found
+
+
+def _characters(token: bytes) -> list[bytes]:
+    return [char.encode() for char in token.decode("utf-8", "replace")]
+
+
+def _last_pair(
+    atoms: Sequence[int], id: int, made: Mapping[Pair, int], rank: Mapping[int, int]
+) -> Pair | None:
+    row = list(atoms)
+    while len(row) > 2:
+        best, best_at, best_id = len(rank), -1, -1
+        for at, pair in enumerate(pairwise(row)):
+            result = made.get(pair, id)
+            if result != id and rank[result] < best:
+                best, best_at, best_id = rank[result], at, result
+        if best_at < 0:
+            return None
+        row[best_at : best_at + 2] = [best_id]
+    return row[0], row[1]
 
 
 def shrink(

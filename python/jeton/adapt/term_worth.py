@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TermCounter, Tokenizer
-from jeton.adapt.amounts import check_amounts
 from jeton.adapt.extending import extend
 from jeton.adapt.extension import Added, TermForm
-from jeton.adapt.free_slots import FreeSlots, free_slots
+from jeton.adapt.logged_requests import check_amounts
 from jeton.adapt.reading import Corpus, Reading
-from jeton.adapt.slot_worth import SlotCounter
+from jeton.adapt.slot_worth import FreeSlots, SlotCounter, free_slots
 from jeton.catalog.gpu_facts import GpuFacts
 from jeton.catalog.model_facts import ModelFacts
 from jeton.economics.serving.capacity import RequestLengths

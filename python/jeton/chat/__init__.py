@@ -10,13 +10,15 @@ docs/guides/chats.md has the rules.
 
 from __future__ import annotations
 
-from jeton.chat.batches import CommonPrefix, common_prefix, encode_chats
 from jeton.chat.data import KNOWN_ROLES
 from jeton.chat.encoding import (
     ChatEncoding,
+    CommonPrefix,
     LookAlike,
+    common_prefix,
     control_tokens,
     encode_chat,
+    encode_chats,
     encode_rendered,
 )
 from jeton.chat.limits import TemplateLimits

@@ -10,8 +10,7 @@ from jeton._lazy import lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jeton.chunking.bm25 import Bm25
-    from jeton.chunking.documents import DocumentChunks, chunk
+    from jeton.chunking.documents import DocumentChunks, chunk, chunk_text
     from jeton.chunking.evaluation import (
         Question,
         Retention,
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
         read_questions,
     )
     from jeton.chunking.results import Chunk, Chunking, DroppedText
-    from jeton.chunking.similarity import StaticEmbedder, load_static_embedder
-    from jeton.chunking.texts import chunk_text
+    from jeton.chunking.similarity import Bm25, StaticEmbedder, load_static_embedder
 
 __all__ = [
     "Bm25",
@@ -39,7 +37,7 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Bm25": "jeton.chunking.bm25",
+    "Bm25": "jeton.chunking.similarity",
     "Chunk": "jeton.chunking.results",
     "Chunking": "jeton.chunking.results",
     "DocumentChunks": "jeton.chunking.documents",
@@ -48,7 +46,7 @@ _LAZY = {
     "Retention": "jeton.chunking.evaluation",
     "StaticEmbedder": "jeton.chunking.similarity",
     "chunk": "jeton.chunking.documents",
-    "chunk_text": "jeton.chunking.texts",
+    "chunk_text": "jeton.chunking.documents",
     "evaluate_chunks": "jeton.chunking.evaluation",
     "load_static_embedder": "jeton.chunking.similarity",
     "read_questions": "jeton.chunking.evaluation",

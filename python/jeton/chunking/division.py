@@ -22,8 +22,7 @@ from jeton.chunking.boundaries import (
     structure_boundaries,
 )
 from jeton.chunking.frames import Frame, Summarize, heading_contexts, make_frame
-from jeton.chunking.results import ROW, Chunking, Chunks, DroppedText
-from jeton.chunking.summaries import stretches
+from jeton.chunking.results import ROW, Chunking, Chunks, DroppedText, stretches
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -267,7 +266,7 @@ class Division:
             found = semantic_boundaries(text, language, self.embed)
             return found, heading_contexts(found.headings)
         if self.by == "code":
-            from jeton.chunking.code import code_boundaries
+            from jeton.chunking.markup import code_boundaries
 
             return code_boundaries(text, self.code_language)
         from jeton.chunking.markup import markup_boundaries

@@ -2,22 +2,136 @@
 
 from __future__ import annotations
 
+import codecs
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from pathlib import Path, PurePath
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
-from jeton.chunking.division import Division
+from jeton.chunking.division import By, Division, Markup
 from jeton.chunking.results import Chunking
-from jeton.chunking.texts import ChunkOptions
 from jeton.corpus import DocumentStream, open_documents
 from jeton.corpus.documents import Inputs
 from jeton.corpus.places import KeptFields, OnLeftOut
-from jeton.errors import MissingExtraError
+from jeton.errors import MissingExtraError, UsageError
 from jeton.registry import TokenizerLike
 
 if TYPE_CHECKING:
+    from jeton.chunking.frames import Summarize
+    from jeton.chunking.similarity import Embed
     from jeton.progress import OnProgress
+
+
+# ``chunk_text``: one text, divided.
+
+
+class ChunkOptions(TypedDict, total=False):
+    """Options of ``chunk_text`` that ``chunk`` hands through."""
+
+    by: By
+    overlap: int
+    overlap_sentences: int
+    prefix: str
+    template: str | None
+    context: bool
+    markup: Markup
+    language: str | None
+    code_language: str | None
+    embed: Embed | None
+    summarize: Summarize | None
+    trim: bool
+    add_special_tokens: bool
+
+
+def chunk_text(
+    text: str,
+    *,
+    tokenizer: TokenizerLike,
+    max_tokens: int,
+    by: By = "structure",
+    overlap: int = 0,
+    overlap_sentences: int = 0,
+    prefix: str = "",
+    template: str | None = None,
+    context: bool = False,
+    markup: Markup = "auto",
+    language: str | None = None,
+    code_language: str | None = None,
+    embed: Embed | None = None,
+    summarize: Summarize | None = None,
+    trim: bool = False,
+    add_special_tokens: bool = True,
+) -> Chunking:
+    r"""Divide a text into chunks that fit a token budget.
+
+    The budget is hard: each chunk is counted as it is sent, with prefix, context, template and
+    special tokens. Without ``overlap`` the chunks join to the text, unless ``trim`` drops white
+    space between them, which is named.
+
+    Args:
+        text: The text.
+        tokenizer: The tokenizer of the model that reads the chunks: a name, a path or an object.
+        max_tokens: Tokens of a chunk as it is sent, at most.
+        by: Places to cut at: any token; ends of sentences; blocks of Markdown, HTML or JSON and
+            sentences within; definitions of code; or sentences where the subject changes.
+        overlap: Tokens that a chunk repeats of the one before, at most; from the beginning of a
+            word on, but for ``by="tokens"``.
+        overlap_sentences: Parts (sentences, blocks, lines of code) that it repeats instead.
+        prefix: Text before each chunk ("passage: ").
+        template: Text around each chunk, with ``{text}`` and, before it, ``{context}``.
+        context: Puts the headings above a chunk before it, or the imports of code.
+        markup: Markup of the text for ``by="structure"``; ``"auto"`` looks at its beginning.
+        language: Language whose abbreviations are known (ISO 639-1); None: guessed.
+        code_language: Language of ``by="code"``; None: lines and indentation alone are used.
+        embed: Embeds sentences for ``by="semantic"``: list of texts to rows of numbers; None: the
+            words of neighbouring sentences are compared.
+        summarize: Called with context that takes more than half of the budget, and the tokens it
+            may have; None: such context is left out.
+        trim: Leaves white space at both ends of chunks out, and names it.
+        add_special_tokens: Counts the special tokens that the tokenizer puts around a text.
+
+    Returns:
+        The chunks, in the order of the text; none for an empty text.
+
+    Raises:
+        UsageError: A limit is out of range, or a character exceeds the budget by itself.
+        MissingExtraError: The grammar of ``code_language`` is not installed.
+
+    Example:
+        >>> found = chunk_text(
+        ...     "# Dose\nTake two. Wait an hour.\n\n# Risks\nNone are known.",
+        ...     tokenizer="jeton-general-32k",
+        ...     max_tokens=16,
+        ... )
+        >>> [chunk.text for chunk in found.chunks]
+        ['# Dose\nTake two. Wait an hour.\n\n', '# Risks\nNone are known.']
+        >>> max(chunk.n_tokens for chunk in found.chunks) <= 16
+        True
+    """
+    from jeton.registry import resolve
+
+    division = Division(
+        tokenizer=resolve(tokenizer),
+        max_tokens=max_tokens,
+        by=by,
+        overlap=overlap,
+        overlap_sentences=overlap_sentences,
+        prefix=prefix,
+        template=template,
+        context=context,
+        markup=markup,
+        language=language,
+        code_language=code_language,
+        embed=embed,
+        summarize=summarize,
+        trim=trim,
+        add_special_tokens=add_special_tokens,
+    )
+    (found,) = division.of([text])
+    return found
+
 
 _SUFFIXES = {
     ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hpp": "cpp", ".go": "go",
@@ -168,3 +282,77 @@ def _divided(texts: list[str], source: str, division: Division) -> Iterator[Chun
         else:
             division = guessed
     return division.of(texts)
+
+
+# Bytes of a document as bytes of the file that it was decoded from.
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_REPLACEMENT_BYTES = 3
+
+
+class FileOffsets:
+    """Places of a text file, by those of its document.
+
+    A byte order mark stands before the document, and bytes that are not UTF-8 became U+FFFD.
+    """
+
+    def __init__(self, path: str, text: str) -> None:
+        """Read the file that the text is of.
+
+        Raises:
+            UsageError: It is compressed, or holds more than the text: records have no place of
+                their own in it.
+            OSError: The file cannot be read.
+        """
+        data = Path(path).read_bytes()
+        mark, encoding = next(((m, e) for m, e in _MARKS if data.startswith(m)), (b"", "utf-8"))
+        self._first, self._encoding, self._text = len(mark), encoding, text
+        body = data[len(mark) :]
+        if body.decode(encoding, "replace") != text:
+            raise UsageError(
+                f"{path} is no text file of one document, so that its bytes are not those of the "
+                "chunks\nhint: leave --offsets out: they are then of the decoded document"
+            )
+        self._ends, self._shifts = _replaced(body) if encoding == "utf-8" else ([], [])
+
+    def of(self, at: int, at_bytes: int) -> int:
+        """The byte of the file of a place of the document, in code points and in bytes."""
+        if self._encoding != "utf-8":
+            return self._first + len(self._text[:at].encode(self._encoding))
+        place = bisect_right(self._ends, at_bytes)
+        return self._first + at_bytes + (self._shifts[place - 1] if place else 0)
+
+
+def _replaced(body: bytes) -> tuple[list[int], list[int]]:
+    """Ends of replaced stretches in the document, and how far the file is ahead from there on."""
+    ends: list[int] = []
+    shifts: list[int] = []
+    shift = 0
+    with _NOTING:
+        _found.clear()
+        body.decode("utf-8", _HANDLER)
+        for start, end in _found:
+            ends.append(start - shift + _REPLACEMENT_BYTES)
+            shift += end - start - _REPLACEMENT_BYTES
+            shifts.append(shift)
+    return ends, shifts
+
+
+_HANDLER = "jeton.noted"
+_NOTING = Lock()
+_found: list[tuple[int, int]] = []
+
+
+def _note(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    _found.append((error.start, error.end))
+    return "\ufffd", error.end
+
+
+codecs.register_error(_HANDLER, _note)

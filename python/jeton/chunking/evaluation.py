@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from jeton._core import Tokenizer
 from jeton._foreign import json_of
 from jeton._plain import strict_json
-from jeton.chunking.bm25 import Bm25
+from jeton.chunking.similarity import Bm25
 from jeton.errors import RecordError, UsageError
 from jeton.registry import TokenizerLike, resolve
 

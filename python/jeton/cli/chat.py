@@ -13,7 +13,7 @@ from jeton.errors import JetonError, UsageError
 if TYPE_CHECKING:
     from jeton import Tokenizer
     from jeton.chat import ChatEncoding, ChatTemplate
-    from jeton.chat.files import Chat
+    from jeton.chat.data import Chat
 
 _MAX_FILE_BYTES = 256 << 20
 """Keeps a wrong file from filling memory."""
@@ -165,7 +165,7 @@ def _template(tokenizer: Tokenizer, file: str | None, names: dict[str, str]) -> 
 
 def read_chats(file: str) -> list[Chat]:
     """The chats of a file, or of standard input."""
-    from jeton.chat.files import chats_of
+    from jeton.chat.data import chats_of
     from jeton.formats.names import user_path
 
     if file == "-":

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     from jeton import Tokenizer
     from jeton.chunking import Chunk, DocumentChunks
-    from jeton.chunking.documents import ChunkedDocuments
-    from jeton.chunking.file_offsets import FileOffsets
-    from jeton.chunking.texts import ChunkOptions
+    from jeton.chunking.documents import ChunkedDocuments, ChunkOptions, FileOffsets
 
 _SECTIONS = {
     "Most used": ("tokenizer_name", "max_tokens", "by", "overlap", "overlap_sentences", "output"),
@@ -278,7 +276,7 @@ def chunk(
 
 
 def _file_offsets(document: DocumentChunks) -> FileOffsets:
-    from jeton.chunking.file_offsets import FileOffsets
+    from jeton.chunking.documents import FileOffsets
 
     if document.source == "-":
         raise UsageError("--offsets bytes-of-file needs a file, and standard input is none")

@@ -61,8 +61,8 @@ def mcp(**given: Any) -> None:
     from pathlib import Path
 
     from jeton.cli.serve import pairs
+    from jeton.service.agents import AgentTools
     from jeton.service.agents.server import agent_server, run_agent_server
-    from jeton.service.agents.tools import AgentTools
     from jeton.service.tokenizers import ServedTokenizers
 
     tokenizers = ServedTokenizers(pairs(given["tokenizers"], "--tokenizer", names_itself=True))

@@ -164,9 +164,9 @@ def serve(**given: Any) -> None:
     except ImportError:
         raise MissingExtraError("jeton serve", extra="service") from None
     from jeton.service.application import create_app
-    from jeton.service.files import settings_from
     from jeton.service.running import bound_socket
     from jeton.service.running import serve as run
+    from jeton.service.settings import settings_from
 
     fields = _fields(given)
     host, port = fields.get("host", "127.0.0.1"), fields.get("port", 8777)
@@ -191,8 +191,7 @@ def _fields(given: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of the settings; an option replaces the field of the file."""
     from dataclasses import replace
 
-    from jeton.service.files import read_keys, read_service_fields
-    from jeton.service.settings import ServiceLimits
+    from jeton.service.settings import ServiceLimits, read_keys, read_service_fields
 
     fields = read_service_fields(given["config"]) if given["config"] else {}
     if given["tokenizers"]:

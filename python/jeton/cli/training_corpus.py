@@ -148,8 +148,7 @@ def resumable(care: Mapping[str, Any]) -> Iterator[HeldOutFile | None]:
 
     Yields the file of ``--held-out``, where one is asked for.
     """
-    from jeton.training.checkpoints import remove_checkpoint
-    from jeton.training.merges_so_far import merges_path
+    from jeton.training.checkpoints import merges_path, remove_checkpoint
 
     checkpoint = care["checkpoint"]
     if checkpoint is None:

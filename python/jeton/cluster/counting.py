@@ -27,17 +27,16 @@ from jeton.corpus.care import CareTally, CorpusCarer
 from jeton.corpus.documents import MAX_DOCUMENT_BYTES
 from jeton.corpus.objects import FileState
 from jeton.corpus.weights import integer_weights
-from jeton.datasets.inputs import DatasetInputs, FoundInputs, find_inputs
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.pieces import PieceCounts
 from jeton.datasets.reading import TextPiece, read_unit
-from jeton.datasets.units import WorkUnit, plan_units
+from jeton.datasets.units import DatasetInputs, FoundInputs, WorkUnit, find_inputs, plan_units
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.progress import OnProgress, Progress
 from jeton.registry import TokenizerLike, resolve
 from jeton.training import CountedCorpus, TrainingSource, TrainSettings
 from jeton.training.checkpoints import sha256_of
-from jeton.training.count_memory import explained_full_disk, limit_memory
+from jeton.training.counted import explained_full_disk, limit_memory
 from jeton.training.counting import add_between_levels, counts_like
 
 PLAN_NAME = "plan.json"

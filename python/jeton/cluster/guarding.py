@@ -10,9 +10,8 @@ from jeton.cluster.sessions import RaySession, RayTasks
 from jeton.corpus.inputs import InputFile, expand_inputs
 from jeton.errors import EmptyCorpusError, UsageError
 from jeton.guard.files import MAX_LISTED, ScanReport, scan_files
-from jeton.guard.kinds import GuardLevel
 from jeton.guard.policy import Policy
-from jeton.guard.verdict import gravest
+from jeton.guard.verdict import GuardLevel, gravest
 
 
 def scan_one(shared: tuple[str, str | None, dict[str, str]], file: InputFile) -> ScanReport:

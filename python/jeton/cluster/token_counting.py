@@ -35,7 +35,7 @@ from jeton.corpus.requests.summary import empty_log
 from jeton.datasets.inputs import find_inputs
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.reading import read_unit
-from jeton.datasets.units import WorkUnit, plan_units
+from jeton.datasets.units import WorkUnit, find_inputs, plan_units
 from jeton.errors import UsageError
 from jeton.progress import OnProgress, Progress
 from jeton.registry import TokenizerLike, resolve

@@ -6,7 +6,7 @@ tokenizing again, ``verify_dataset`` reads them again and compares.
 
 from __future__ import annotations
 
-from jeton.datasets.faults import DatasetCheck, DatasetFault
+from jeton.datasets.id_checks import DatasetCheck, DatasetFault
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.result import TokenizedDataset
 from jeton.datasets.run import tokenize_dataset

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jeton.datasets.boundaries import find_boundaries
-from jeton.datasets.faults import DatasetCheck, FaultLog
 from jeton.datasets.formats.megatron import (
     SMALL_VOCABULARY,
     read_in_blocks,
 )
-from jeton.datasets.id_checks import IdChecker, IdExpectation
+from jeton.datasets.id_checks import DatasetCheck, FaultLog, IdChecker, IdExpectation
 from jeton.errors import FormatError, UsageError
 from jeton.formats.megatron_index import MegatronIndex, read_megatron_index
 

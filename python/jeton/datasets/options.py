@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from jeton.corpus.record_documents import OnBadRecord
+from jeton.datasets.formats import FORMATS
 from jeton.errors import UsageError
 
 DataFormat = Literal[
@@ -13,16 +14,7 @@ DataFormat = Literal[
 ]
 """File formats that a training program reads."""
 
-FORMAT_NAMES: tuple[DataFormat, ...] = (
-    "megatron",
-    "numpy",
-    "parquet",
-    "arrow",
-    "mds",
-    "litdata",
-    "datatrove",
-    "nanochat",
-)
+FORMAT_NAMES: tuple[DataFormat, ...] = get_args(DataFormat)
 
 DatasetColumn = Literal["attention_mask", "labels"]
 """Columns beside ``input_ids``."""
@@ -109,18 +101,19 @@ class DatasetOptions:
                 f"there is no column {unknown[0]!r}; expected attention_mask or labels "
                 "(input_ids is always written)"
             )
-        if self.columns and self.format not in ("parquet", "arrow"):
+        kind = FORMATS[self.format]
+        if self.columns and not kind.takes_columns:
             raise UsageError(
                 f"columns are for the formats parquet and arrow; the format is {self.format}"
             )
-        if self.keeps_records and self.format == "nanochat":
+        if self.keeps_records and kind.holds_text:
             raise UsageError(
                 "files for nanochat hold text alone; fields of records cannot be kept\n"
                 "hint: leave keep out, or choose another format"
             )
         if taken := {*self.keep} & {*RECORD_COLUMNS}:
             raise UsageError(f"a column {taken.pop()!r} is written already; keep another field")
-        if self.label_mask and self.format != "numpy":
+        if self.label_mask and not kind.takes_label_mask:
             raise UsageError(f"a label mask is for the format numpy; the format is {self.format}")
 
     def to_dict(self) -> dict[str, Any]:

@@ -15,8 +15,7 @@ from jeton._core import Tokenizer, available_threads
 from jeton.corpus import Format, InputFile, require_text
 from jeton.corpus.objects import local_folder
 from jeton.datasets.boundaries import BoundaryTokens, find_boundaries
-from jeton.datasets.formats import ShardFormat, ShardLayout, shard_format
-from jeton.datasets.inputs import DatasetInputs, find_inputs
+from jeton.datasets.formats import FORMATS, ShardFormat, ShardLayout
 from jeton.datasets.manifest import (
     MANIFEST_NAME,
     DatasetManifest,
@@ -29,8 +28,8 @@ from jeton.datasets.pieces import PieceCounts, TokenPiece
 from jeton.datasets.result import TokenizedDataset
 from jeton.datasets.shards import FinishedShard, ShardCut, ShardPosition
 from jeton.datasets.shuffling import shuffled
-from jeton.datasets.threads import pieces_by_threads
-from jeton.datasets.units import WorkUnit, plan_units
+from jeton.datasets.spool import pieces_by_threads
+from jeton.datasets.units import DatasetInputs, WorkUnit, find_inputs, plan_units
 from jeton.datasets.working import TokenizeJob
 from jeton.errors import JetonWarning, UsageError
 from jeton.guard.policy import Policy
@@ -247,7 +246,7 @@ def tokenize_dataset(
             f"the output {output} is a file; expected a folder\nhint: name another place"
         )
     around = find_boundaries(tokenizer, options)
-    kind = shard_format(options.format)
+    kind = FORMATS[options.format]
     found = find_inputs(inputs, output=folder, field=options.field, input_format=input_format)
     files, skipped, texts = found.files, found.skipped, found.texts
     by_default = _default_shard_tokens(kind, files)
@@ -521,7 +520,7 @@ def _warn_without_validation(manifest: DatasetManifest, options: DatasetOptions)
 
 
 def _warn_without_end(around: BoundaryTokens, options: DatasetOptions) -> None:
-    if around.eos_id is None and options.format in ("numpy", "litdata"):
+    if around.eos_id is None and not FORMATS[options.format].marks_documents:
         warnings.warn(
             f"documents have no end token, and files of the format {options.format} have no other "
             "mark between documents: a reader sees one long document\n"

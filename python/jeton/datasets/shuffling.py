@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._core import TextBatch
-from jeton.datasets.array_records import read_arrays, read_texts, text_arrays, write_arrays
 from jeton.datasets.pieces import PieceCounts, TokenPiece
+from jeton.datasets.spool import read_arrays, read_texts, text_arrays, write_arrays
 from jeton.datasets.working import without_empty
 
 CELLS_NAME = ".jeton-cells"

@@ -15,10 +15,9 @@ from jeton.corpus import InputFile
 from jeton.corpus.objects import local_folder, state_of
 from jeton.datasets.boundaries import BoundaryTokens
 from jeton.datasets.foreign import find_pairs
-from jeton.datasets.formats import ShardLayout, ShardRecord, shard_format
-from jeton.datasets.formats.base import FileRecord, ShardFormat
+from jeton.datasets.formats import FORMATS, ShardLayout, ShardRecord
+from jeton.datasets.formats.base import FileRecord, ShardFormat, documents_of
 from jeton.datasets.formats.megatron import MegatronFormat
-from jeton.datasets.formats.reading import documents_of
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
 from jeton.datasets.options import DataFormat, DatasetColumn, DatasetOptions
 from jeton.datasets.pieces import TokenPiece
@@ -99,7 +98,8 @@ def transcode_dataset(
     """
     if isinstance(inputs, str | os.PathLike):
         inputs = [inputs]
-    kind = shard_format(format)
+    DatasetOptions(format=format).check()
+    kind = FORMATS[format]
     if kind.holds_text:
         raise UsageError(
             f"the format {format} holds text, and a data set of ids has none\n"
@@ -191,7 +191,7 @@ def _sources(folders: Sequence[Path], tokenizer: Tokenizer | None) -> _Sources:
 def _own(folder: Path) -> tuple[list[_SourceShard], DatasetIdentity]:
     manifest = DatasetManifest.read(folder)
     identity = DatasetIdentity.from_dict(manifest.plan["tokenizer"])
-    kind = shard_format(manifest.options.format)
+    kind = FORMATS[manifest.options.format]
     layout = ShardLayout(
         folder, np.dtype(manifest.dtype), manifest.options, identity.name, identity.vocab_size
     )

@@ -16,12 +16,10 @@ from jeton.corpus.inputs import STANDARD_INPUT
 from jeton.corpus.objects import state_of
 from jeton.corpus.parquet import ParquetDocuments
 from jeton.datasets.boundaries import BoundaryTokens
-from jeton.datasets.faults import DatasetCheck, FaultLog
 from jeton.datasets.foreign import find_pairs, verify_pair
-from jeton.datasets.formats import ShardFormat, ShardLayout, ShardRecord, shard_format
-from jeton.datasets.formats.base import FileDigest, ShardIds
-from jeton.datasets.formats.reading import documents_of
-from jeton.datasets.id_checks import IdChecker, IdExpectation
+from jeton.datasets.formats import FORMATS, ShardFormat, ShardLayout, ShardRecord
+from jeton.datasets.formats.base import FileDigest, ShardIds, documents_of
+from jeton.datasets.id_checks import DatasetCheck, FaultLog, IdChecker, IdExpectation
 from jeton.datasets.manifest import MANIFEST_NAME, DatasetManifest
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.reading import BATCH_BYTES, read_unit
@@ -125,7 +123,7 @@ class _Verification:
         self._options = self._manifest.options
         self._facts: dict[str, Any] = self._manifest.plan["tokenizer"]
         self._tokenizer = self._check_tokenizer(tokenizer)
-        self._kind: ShardFormat = shard_format(self._options.format)
+        self._kind: ShardFormat = FORMATS[self._options.format]
         self._layout = ShardLayout(
             folder,
             np.dtype(self._manifest.dtype),

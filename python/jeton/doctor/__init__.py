@@ -13,7 +13,6 @@ only where there is evidence, and `Diagnosis.not_looked_for` says what was missi
 from __future__ import annotations
 
 from jeton.doctor.admission import admit, diagnose, own_settings
-from jeton.doctor.batches import IGNORED_LABEL, InputBatch
 from jeton.doctor.diagnosis import (
     CHECKS,
     SCHEMA_VERSION,
@@ -22,11 +21,21 @@ from jeton.doctor.diagnosis import (
     failure,
     failures,
 )
-from jeton.doctor.dumps import batch_of_arrays, read_batches
+from jeton.doctor.dumps import (
+    IGNORED_LABEL,
+    InputBatch,
+    Output,
+    batch_of_arrays,
+    read_batches,
+    read_outputs,
+)
 from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen
-from jeton.doctor.languages import LanguagePremium, language_premiums
-from jeton.doctor.normalization import TextDifference, compare_texts
-from jeton.doctor.outputs import Output, read_outputs
+from jeton.doctor.normalization import (
+    LanguagePremium,
+    TextDifference,
+    compare_texts,
+    language_premiums,
+)
 from jeton.doctor.patient import Embedder, Patient, Task
 from jeton.doctor.retrieval import RetrievalFit, cut_into_chunks, retrieval_fit
 from jeton.doctor.settings import Settings, read_settings, write_snapshot

@@ -11,10 +11,8 @@ from typing import Any, Literal
 
 from jeton._core import Tokenizer
 from jeton.checkpoint import GgufModel, ModelDirectory, read_gguf, read_model_directory
-from jeton.doctor.batches import InputBatch
 from jeton.doctor.diagnosis import Diagnosis, examine
-from jeton.doctor.dumps import batch_of_arrays, read_batches
-from jeton.doctor.outputs import Output, read_outputs
+from jeton.doctor.dumps import InputBatch, Output, batch_of_arrays, read_batches, read_outputs
 from jeton.doctor.patient import Embedder, GgufPair, Patient, Task
 from jeton.doctor.settings import Settings, machine_settings, read_settings, tokenizer_settings
 from jeton.errors import FormatError, JetonError, LimitError, UsageError

@@ -8,23 +8,22 @@ from typing import Any
 
 from jeton._nearest import nearest
 from jeton._shown import NotebookResult
-from jeton.doctor.checks import batch as batch_checks
-from jeton.doctor.checks import belonging as belonging_checks
-from jeton.doctor.checks import chat as chat_checks
-from jeton.doctor.checks import chat_place as chat_place_checks
-from jeton.doctor.checks import context as context_checks
-from jeton.doctor.checks import file as file_checks
-from jeton.doctor.checks import gguf as gguf_checks
-from jeton.doctor.checks import gguf_pair as gguf_pair_checks
-from jeton.doctor.checks import label as label_checks
-from jeton.doctor.checks import model as model_checks
-from jeton.doctor.checks import output as output_checks
-from jeton.doctor.checks import padding as padding_checks
-from jeton.doctor.checks import retrieval as retrieval_checks
-from jeton.doctor.checks import row as row_checks
-from jeton.doctor.checks import settings as settings_checks
-from jeton.doctor.checks import special as special_checks
-from jeton.doctor.checks import text as text_checks
+from jeton.doctor.checks import (
+    batch,
+    belonging,
+    chat,
+    context,
+    file,
+    gguf,
+    label,
+    model,
+    output,
+    padding,
+    retrieval,
+    settings,
+    special,
+    text,
+)
 from jeton.doctor.failures import Area, Check, Failure, finding_of
 from jeton.doctor.patient import Patient
 from jeton.doctor.retrieval import RetrievalFit
@@ -33,25 +32,26 @@ from jeton.findings import Finding, Severity, rank
 
 SCHEMA_VERSION = "jeton.doctor/1"
 
-CHECKS: tuple[Check, ...] = (
-    *file_checks.CHECKS,
-    *model_checks.CHECKS,
-    *belonging_checks.CHECKS,
-    *row_checks.CHECKS,
-    *special_checks.CHECKS,
-    *chat_checks.CHECKS,
-    *chat_place_checks.CHECKS,
-    *context_checks.CHECKS,
-    *batch_checks.CHECKS,
-    *padding_checks.CHECKS,
-    *label_checks.CHECKS,
-    *output_checks.CHECKS,
-    *settings_checks.CHECKS,
-    *text_checks.CHECKS,
-    *retrieval_checks.CHECKS,
-    *gguf_checks.CHECKS,
-    *gguf_pair_checks.CHECKS,
+_MODULES = (
+    file,
+    model,
+    belonging,
+    special,
+    chat,
+    context,
+    batch,
+    padding,
+    label,
+    output,
+    settings,
+    text,
+    retrieval,
+    gguf,
 )
+CHECKS: tuple[Check, ...] = tuple(
+    check for module in _MODULES for check in vars(module).values() if isinstance(check, Check)
+)
+"""All checks: each function with `known` in a module of this list."""
 
 
 @dataclass(frozen=True, slots=True)

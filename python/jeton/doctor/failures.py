@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from jeton.findings import Basis, Figure, Finding, Severity
 
@@ -107,6 +107,7 @@ class Seen:
     evidence: dict[str, Any] = field(default_factory=dict)
 
 
+P = ParamSpec("P")
 Look = Callable[["Patient"], Iterator[Seen]]
 
 
@@ -118,13 +119,18 @@ class Check:
     look: Look
 
 
-def known(failure: Failure) -> Callable[[Look], Check]:
-    """Bind a function to the failure that it looks for."""
+def _binding(describe: Callable[P, Failure]) -> Callable[P, Callable[[Look], Check]]:
+    """Return a decorator that takes what a failure is described by."""
 
-    def bind(look: Look) -> Check:
-        return Check(failure, look)
+    def bind(*args: P.args, **kwargs: P.kwargs) -> Callable[[Look], Check]:
+        described = describe(*args, **kwargs)
+        return lambda look: Check(described, look)
 
     return bind
+
+
+known = _binding(Failure)
+"""Decorator of a check: the fields of the `Failure` that its function looks for."""
 
 
 def finding_of(failure: Failure, seen: Seen) -> Finding:

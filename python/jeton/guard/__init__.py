@@ -13,13 +13,11 @@ from jeton._lazy import lazy_names
 
 if TYPE_CHECKING:
     from jeton.guard.cleaning import without_waste
-    from jeton.guard.encoding import encode_guarded
+    from jeton.guard.encoding import IdCheck, check_ids, encode_guarded
     from jeton.guard.files import Fixer, ScanReport, scan_files
-    from jeton.guard.ids import IdCheck, check_ids
-    from jeton.guard.kinds import KINDS, GuardLevel
     from jeton.guard.policy import EnforcedText, Policy, enforce
     from jeton.guard.scanning import scan, unicode_version
-    from jeton.guard.verdict import TextFinding, Verdict
+    from jeton.guard.verdict import KINDS, GuardLevel, TextFinding, Verdict
     from jeton.guard.vocabulary import VocabularyReport, check_vocabulary
 
 __all__ = [
@@ -44,17 +42,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    "KINDS": "jeton.guard.kinds",
+    "KINDS": "jeton.guard.verdict",
     "EnforcedText": "jeton.guard.policy",
     "Fixer": "jeton.guard.files",
-    "IdCheck": "jeton.guard.ids",
-    "GuardLevel": "jeton.guard.kinds",
+    "IdCheck": "jeton.guard.encoding",
+    "GuardLevel": "jeton.guard.verdict",
     "Policy": "jeton.guard.policy",
     "ScanReport": "jeton.guard.files",
     "TextFinding": "jeton.guard.verdict",
     "Verdict": "jeton.guard.verdict",
     "VocabularyReport": "jeton.guard.vocabulary",
-    "check_ids": "jeton.guard.ids",
+    "check_ids": "jeton.guard.encoding",
     "check_vocabulary": "jeton.guard.vocabulary",
     "encode_guarded": "jeton.guard.encoding",
     "enforce": "jeton.guard.policy",

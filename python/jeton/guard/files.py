@@ -13,11 +13,10 @@ from typing import Any, Final, Literal
 
 from jeton._shown import NotebookResult
 from jeton.errors import GuardRejected
-from jeton.guard.kinds import KINDS, GuardLevel
 from jeton.guard.policy import Policy, enforce_for
 from jeton.guard.reading import GuardDocument, GuardReading, GuardText, JsonPaths
 from jeton.guard.scanning import scan_for, special_texts, unicode_version
-from jeton.guard.verdict import TextFinding, gravest
+from jeton.guard.verdict import KINDS, GuardLevel, TextFinding, gravest
 from jeton.progress import OnProgress
 from jeton.registry import TokenizerLike, resolve
 

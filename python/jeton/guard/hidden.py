@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Final
 
 from jeton.guard.characters import CLASSES, properties
-from jeton.guard.kinds import KINDS, GuardLevel
 from jeton.guard.payloads import (
     carried,
     from_hidden,
@@ -23,7 +22,7 @@ from jeton.guard.payloads import (
     text_of,
 )
 from jeton.guard.places import TextPlace
-from jeton.guard.verdict import TextFinding, named, shortened
+from jeton.guard.verdict import KINDS, GuardLevel, TextFinding, named, shortened
 
 MIN_SCATTERED: Final = 16
 """Lone characters without ink from which on they are read as one row of bits, scattered over the

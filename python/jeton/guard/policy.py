@@ -29,9 +29,8 @@ from jeton._foreign import json_of, toml_of
 from jeton._nearest import nearest
 from jeton.errors import GuardRejected, UsageError
 from jeton.guard.characters import properties
-from jeton.guard.kinds import GROUPS, GuardLevel
 from jeton.guard.scanning import scan_for, special_texts
-from jeton.guard.verdict import TextFinding, Verdict, verdict_of
+from jeton.guard.verdict import GROUPS, GuardLevel, TextFinding, Verdict, verdict_of
 from jeton.registry import resolve
 
 if TYPE_CHECKING:

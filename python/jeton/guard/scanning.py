@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Final
 from jeton.errors import InvalidTextError, UsageError
 from jeton.guard.characters import table
 from jeton.guard.hidden import judge_hidden
-from jeton.guard.kinds import GuardLevel
 from jeton.guard.places import Code, places
-from jeton.guard.verdict import MAX_KEPT, TextFinding, Verdict, verdict_of
+from jeton.guard.verdict import MAX_KEPT, GuardLevel, TextFinding, Verdict, verdict_of
 from jeton.guard.visible import judge_visible
 from jeton.guard.wordlist import MARKERS, NEWER_MARKERS
 from jeton.registry import resolve

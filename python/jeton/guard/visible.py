@@ -15,7 +15,6 @@ from jeton.guard.characters import (
     script_of,
     skeleton,
 )
-from jeton.guard.kinds import KINDS, GuardLevel
 from jeton.guard.mojibake import from_windows_1252
 from jeton.guard.payloads import (
     carried,
@@ -30,7 +29,7 @@ from jeton.guard.payloads import (
     text_of,
 )
 from jeton.guard.places import MIXED_SCRIPTS, Code, TextPlace
-from jeton.guard.verdict import TextFinding, named, shortened
+from jeton.guard.verdict import KINDS, GuardLevel, TextFinding, named, shortened
 from jeton.guard.wordlist import DECODERS, SPELLINGS
 
 _GRAVE: Final = ("special token", "instruction")

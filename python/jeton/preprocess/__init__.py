@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from jeton.preprocess.by_name import STEP_NAMES
 from jeton.preprocess.files import preprocess_files
+from jeton.preprocess.pipeline import preprocess_texts
 from jeton.preprocess.results import PreprocessedTexts, PreprocessReport, StepReport, TokenSaving
 from jeton.preprocess.steps import LOSS_CLASSES, PreprocessOptions
-from jeton.preprocess.texts import preprocess_texts
 
 __all__ = [
     "LOSS_CLASSES",

@@ -26,19 +26,19 @@ def _html(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
 
 
 def _whitespace(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
-    from jeton.preprocess.whitespace import WhitespaceStep
+    from jeton.preprocess.text_steps import WhitespaceStep
 
     return WhitespaceStep(keep_hard_breaks=options.hard_breaks == "keep")
 
 
 def _unicode(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
-    from jeton.preprocess.unicode_step import UnicodeStep
+    from jeton.preprocess.text_steps import UnicodeStep
 
     return UnicodeStep()
 
 
 def _quotes(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
-    from jeton.preprocess.unicode_step import QuotesStep
+    from jeton.preprocess.text_steps import QuotesStep
 
     return QuotesStep()
 
@@ -54,19 +54,19 @@ def _boilerplate(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
 
 
 def _repetition(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
-    from jeton.preprocess.repetition import RepetitionStep
+    from jeton.preprocess.text_steps import RepetitionStep
 
     return RepetitionStep()
 
 
 def _numbers(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
-    from jeton.preprocess.numbers_step import NumbersStep
+    from jeton.preprocess.text_steps import NumbersStep
 
     return NumbersStep(options.significant_digits)
 
 
 def _guard(options: PreprocessOptions, tokenizer: Tokenizer) -> TextStep:
-    from jeton.preprocess.guard_step import GuardStep
+    from jeton.preprocess.text_steps import GuardStep
 
     return GuardStep(options.guard_policy, tokenizer)
 

@@ -16,8 +16,7 @@ from jeton.corpus.objects import local_copy
 from jeton.errors import GuardRejected, UsageError
 from jeton.guard.files import Fixer
 from jeton.guard.reading import as_text_if_it_is, json_texts
-from jeton.preprocess.files import output_targets, write_compressed
-from jeton.preprocess.folders import folder_of_files
+from jeton.preprocess.files import folder_of_files, output_targets, write_compressed
 from jeton.preprocess.record_files import FileCounts, FileSettings, changed_file, changed_parquet
 
 _PIECE_BYTES = 4 << 20

@@ -6,21 +6,68 @@ batch, of three integers a document and step, and of the lines that the step ``b
 
 from __future__ import annotations
 
+import pickle
+import tempfile
+import weakref
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 
+from jeton.errors import UsageError
 from jeton.metrics.bootstrap import bootstrap_ratio
 from jeton.preprocess.by_name import make_step, parse_steps
 from jeton.preprocess.losses import LossTally
-from jeton.preprocess.results import PreprocessReport, StepReport, TokenSaving
-from jeton.preprocess.spool import Spool
+from jeton.preprocess.results import PreprocessedTexts, PreprocessReport, StepReport, TokenSaving
 from jeton.preprocess.steps import PreprocessOptions, TextStep
 
 if TYPE_CHECKING:
     from jeton._core import Tokenizer
+    from jeton.registry import TokenizerLike
+
+
+# Texts that steps made in a first pass, kept in a temporary file for the second one.
+
+Outputs = list[str | None]
+"""The text behind each step; None: the step left it as it was."""
+
+
+class Spool:
+    """Outputs of documents, taken in the order in which they were added.
+
+    Memory does not grow with the documents: they lie in a file without a name, which goes with the
+    spool.
+    """
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the spool
+        weakref.finalize(self, self._file.close)
+        self._is_read = False
+
+    def add(self, text: str, outputs: Outputs) -> None:
+        """Keep what the steps made of a document."""
+        pickle.dump((_mark(text), outputs), self._file, protocol=pickle.HIGHEST_PROTOCOL)
+
+    def take(self, texts: Sequence[str]) -> list[Outputs | None]:
+        """Return what the steps made of the next documents; None: the document has changed."""
+        if not self._is_read:
+            self._file.seek(0)
+            self._is_read = True
+        found: list[Outputs | None] = []
+        for text in texts:
+            try:
+                # Nobody else can write to this file.
+                mark, outputs = pickle.load(self._file)
+            except EOFError:
+                mark, outputs = -1, None
+            found.append(outputs if mark == _mark(text) else None)
+        return found
+
+
+def _mark(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))
 
 
 class _Savings:
@@ -206,3 +253,60 @@ def _or_old(new: str | None, old: str) -> str:
 
 def _kept(old: str, new: str) -> str:
     return old if new == old else new
+
+
+# Preprocessing of texts in memory.
+
+
+def preprocess_texts(
+    texts: Iterable[str],
+    *,
+    steps: str | Sequence[str],
+    tokenizer: TokenizerLike,
+    options: PreprocessOptions | None = None,
+    num_threads: int | None = None,
+) -> PreprocessedTexts:
+    """Change texts by steps that save tokens, and say what was saved and lost.
+
+    Args:
+        texts: The documents.
+        steps: Names, or one string with commas: ``whitespace``, ``unicode``, ``quotes``,
+            ``boilerplate``, ``repetition``, ``json``, ``html``, ``numbers``. They run in this
+            order; none runs unless it is named.
+        tokenizer: A name, a path or a tokenizer: by its counts forms of JSON are chosen.
+        options: Settings of the steps.
+        num_threads: Threads that count; all cores by default.
+
+    Raises:
+        UsageError: A step is not known, or the texts are one string.
+        MissingExtraError: The step ``html`` without its library.
+
+    Example:
+        >>> import jeton
+        >>> done = jeton.preprocess_texts(
+        ...     ['{"id": 1,  "name": "Ada"}'], steps="json", tokenizer="jeton-general-32k"
+        ... )
+        >>> done.report.total.tokens_after < done.report.total.tokens_before
+        True
+    """
+    from jeton.registry import resolve
+
+    if isinstance(texts, str | bytes):
+        raise UsageError("texts is one string; expected a list of them\nhint: pass [text]")
+    given = list(texts)
+    for number, text in enumerate(given):
+        if not isinstance(text, str):
+            raise UsageError(f"text {number} is of type {type(text).__name__}; expected str")
+        if not text.isascii():
+            try:
+                text.encode("utf-8")
+            except UnicodeEncodeError as error:
+                raise UsageError(
+                    f"text {number} has a lone surrogate at character {error.start}; "
+                    "expected valid Unicode"
+                ) from None
+    used = resolve(tokenizer)
+    pipeline = StepPipeline(used, steps, options, num_threads=num_threads)
+    if pipeline.wants_first_pass:
+        pipeline.observe(given)
+    return PreprocessedTexts(tuple(pipeline.apply(given)), pipeline.report())

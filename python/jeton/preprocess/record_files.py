@@ -22,7 +22,7 @@ from jeton.corpus import parquet as corpus_parquet
 from jeton.corpus.inputs import InputFile
 from jeton.corpus.record_documents import decoded_pieces, delimiter_of
 from jeton.errors import MissingExtraError, RecordError, UsageError
-from jeton.preprocess.splicing import field_span, spliced
+from jeton.preprocess.regions import field_span, spliced
 
 PIECE_BYTES = 4 << 20
 """Bytes of a file that are read at a time."""

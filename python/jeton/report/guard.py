@@ -8,7 +8,7 @@ from jeton._core import __version__
 from jeton._plain import counted, strict_json
 from jeton.guard import KINDS, GuardLevel, ScanReport, VocabularyReport, unicode_version
 from jeton.guard.files import PlacedFinding
-from jeton.guard.vocabulary.findings import DANGERS
+from jeton.guard.vocabulary.source import DANGERS
 from jeton.report.bars import Bar, bars_chart
 from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html
 from jeton.report.sarif_parts import digest, file_uri, is_file, rule_entry, sarif_log

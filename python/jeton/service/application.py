@@ -21,14 +21,11 @@ from jeton._core import __version__
 from jeton.errors import UsageError
 from jeton.service.arrow import ARROW_TYPE
 from jeton.service.compat import compat_routes
-from jeton.service.drift import open_drift
-from jeton.service.failures import HttpFailure, ServiceFailure, failure_of, own_shape
-from jeton.service.faults import log_fault
+from jeton.service.failures import HttpFailure, ServiceFailure, failure_of, log_fault, own_shape
 from jeton.service.gate import Gate, Shape, headers_of
-from jeton.service.metrics import ServiceMetrics
-from jeton.service.pool import PoolIsFull, WorkPool
+from jeton.service.metrics import ServiceMetrics, open_drift
 from jeton.service.routes import OWN_ROUTES
-from jeton.service.state import ServiceState
+from jeton.service.state import PoolIsFull, ServiceState, WorkPool
 from jeton.service.wire import ServiceRoute, json_bytes
 from jeton.watch.metrics import MonitorCollector
 
@@ -163,8 +160,8 @@ def create_app(
     starts: list[Any] = [quick.start, heavy.start]
     stops: list[Any] = [quick.stop, heavy.stop]
     if settings.shadow is not None:
+        from jeton.service.mirror import read_mirror_plan
         from jeton.service.mirror.forwarding import Mirror
-        from jeton.service.mirror.plan import read_mirror_plan
 
         gate.mirror = Mirror(read_mirror_plan(settings.shadow), metrics.registry, quick)
         stops.insert(0, gate.mirror.stop)

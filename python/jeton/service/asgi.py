@@ -9,7 +9,7 @@ import os
 
 from jeton.errors import UsageError
 from jeton.service.application import create_app
-from jeton.service.files import read_service_fields, settings_from
+from jeton.service.settings import read_service_fields, settings_from
 
 VARIABLE = "JETON_SERVICE_CONFIG"
 

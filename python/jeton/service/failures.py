@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import traceback
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jeton.errors import (
-    CatalogError,
-    JetonError,
-    LimitError,
-    MissingExtraError,
-    TemplateLimitError,
-)
+from jeton.errors import CatalogError, JetonError, LimitError, MissingExtraError, TemplateLimitError
 
 _STATUS_OF: tuple[tuple[type[Exception], int], ...] = (
     (CatalogError, 404),
@@ -94,3 +90,15 @@ def own_shape(failure: HttpFailure) -> dict[str, Any]:
         error["hint"] = failure.hint
     error["fields"] = failure.fields
     return {"error": error}
+
+
+# The service's log: faults by their place, never by their words, which may quote a text.
+
+LOGGER = logging.getLogger("jeton.service")
+
+
+def log_fault(error: BaseException, where: str) -> None:
+    """Log the place of an unexpected error; its message is left out."""
+    places = traceback.extract_tb(error.__traceback__)[-3:]
+    lines = " < ".join(f"{place.filename}:{place.lineno}" for place in reversed(places))
+    LOGGER.error("%s failed: %s at %s", where, type(error).__name__, lines)

@@ -18,19 +18,23 @@ import msgspec
 
 from jeton.service.arrow import ARROW_TYPE, read_stream, write_stream
 from jeton.service.compat.openai import openai_shape
-from jeton.service.failures import COMPRESSED, HttpFailure, ServiceFailure, failure_of, own_shape
-from jeton.service.faults import log_fault
-from jeton.service.keys import ApiKeys
+from jeton.service.failures import (
+    COMPRESSED,
+    HttpFailure,
+    ServiceFailure,
+    failure_of,
+    log_fault,
+    own_shape,
+)
+from jeton.service.keys import ApiKeys, RequestRates
 from jeton.service.metrics import OTHER
-from jeton.service.pool import PoolIsFull
-from jeton.service.rates import RequestRates
+from jeton.service.state import PoolIsFull
 from jeton.service.wire import ServiceRoute, Worked, json_bytes
 
 if TYPE_CHECKING:
     from jeton.service.metrics import ServiceMetrics
     from jeton.service.mirror.forwarding import Mirror
-    from jeton.service.pool import WorkPool
-    from jeton.service.state import ServiceState
+    from jeton.service.state import ServiceState, WorkPool
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

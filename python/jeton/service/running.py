@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from jeton.service.faults import LOGGER
+from jeton.service.failures import LOGGER
 from jeton.service.gate import HEALTH_PATHS
 
 if TYPE_CHECKING:

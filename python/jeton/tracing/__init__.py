@@ -21,6 +21,7 @@ from jeton.tracing.steps import (
     TracedArc,
     TracedPair,
     TracedStep,
+    TracedToken,
 )
 from jeton.tracing.training import (
     TRACED_ALGORITHMS,
@@ -29,7 +30,6 @@ from jeton.tracing.training import (
     TrainTrace,
     trace_train,
 )
-from jeton.tracing.twin import TracedToken
 
 __all__ = [
     "MAX_CHARS",

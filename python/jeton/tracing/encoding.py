@@ -15,8 +15,7 @@ from jeton._shown import NotebookResult
 from jeton.errors import UsageError
 from jeton.registry import TokenizerLike, resolve
 from jeton.tracing.models import twin_of
-from jeton.tracing.steps import TracedStep
-from jeton.tracing.twin import Draw, Traced, TracedToken, Twin
+from jeton.tracing.steps import Draw, Traced, TracedStep, TracedToken, Twin
 
 MAX_CHARS = 400
 """Characters that are traced unless another number is given; steps grow with their square."""

@@ -23,16 +23,19 @@ from jeton._reference.characters import (
 )
 from jeton._reference.drawing import merge_with_dropout
 from jeton.errors import UsageError
-from jeton.tracing.lattices import segmented
 from jeton.tracing.sentencepiece import sentencepiece_twin
-from jeton.tracing.steps import MatchTraced, MergeTraced, TracedPair, TracedStep
-from jeton.tracing.twin import (
+from jeton.tracing.steps import (
     MAX_LISTED,
     Draw,
+    MatchTraced,
+    MergeTraced,
     Traced,
+    TracedPair,
+    TracedStep,
     Twin,
     drawn_step,
     readable,
+    segmented,
     tokens_of,
 )
 

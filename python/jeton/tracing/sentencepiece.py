@@ -12,9 +12,20 @@ from typing import Any
 from jeton._reference import sentencepiece, unigram
 from jeton._reference.bpe import merge_steps
 from jeton._reference.drawing import merge_for_good
-from jeton.tracing.lattices import Segments, segmented
-from jeton.tracing.steps import MatchTraced, MergeTraced, TracedPair, TracedStep
-from jeton.tracing.twin import MAX_LISTED, Draw, Traced, Twin, drawn_step, tokens_of
+from jeton.tracing.steps import (
+    MAX_LISTED,
+    Draw,
+    MatchTraced,
+    MergeTraced,
+    Segments,
+    Traced,
+    TracedPair,
+    TracedStep,
+    Twin,
+    drawn_step,
+    segmented,
+    tokens_of,
+)
 
 
 def _spm_pieces(model: Mapping[str, Any]) -> list[sentencepiece.Piece]:

@@ -20,9 +20,9 @@ from jeton._reference import (
     wordpiece,
 )
 from jeton._reference.bpe import alphabet as byte_order
+from jeton._reference.characters import first_ids, joined, spelled_words
 from jeton._reference.learning import LearnStep, SymbolCorpus, fewest_characters, learn, lowest_ids
-from jeton._reference.spelling import first_ids, joined, spelled_words
-from jeton.tracing.twin import readable
+from jeton.tracing.steps import readable
 from jeton.training import CountedCorpus, TrainSettings
 
 _NEVER_LEARNED = frozenset("\u2585\0 ")

@@ -12,8 +12,8 @@ from jeton._shown import NotebookResult, flat_rows
 from jeton.corpus import open_documents
 from jeton.corpus.inputs import domain_of_file
 from jeton.errors import EmptyCorpusError, UsageError
+from jeton.tracing.steps import readable
 from jeton.tracing.trainers import TRACED_ALGORITHMS, LearnedStep, Training, TwinRound, twin_of
-from jeton.tracing.twin import readable
 from jeton.training import CountedCorpus, TrainSettings, count_pretokens, train_from_counts
 from jeton.training.languages import count_languages
 

@@ -21,6 +21,16 @@ from jeton.errors import EmptyCorpusError, FormatError, UsageError
 from jeton.pretokenizing.rules import normalizer_names, pattern_and_rules
 from jeton.training.count_memory import explained_full_disk, limit_memory
 from jeton.training.counted import CountedCorpus, LanguageCounts, RareCounts, TrainingSource
+from jeton.pretokenizing.normalizers import normalizer_names
+from jeton.pretokenizing.rules import pattern_and_rules
+from jeton.training.counted import (
+    CountedCorpus,
+    LanguageCounts,
+    RareCounts,
+    TrainingSource,
+    explained_full_disk,
+    limit_memory,
+)
 from jeton.training.languages import LanguageCounter, LanguageSource, count_development
 from jeton.training.settings import TrainSettings
 

@@ -32,8 +32,13 @@ from jeton.training.checkpoints import (
     identity_of,
     sha256_of,
 )
-from jeton.training.count_memory import explained_full_disk, limit_memory
-from jeton.training.counted import CountedCorpus, LanguageCounts, TrainingSource
+from jeton.training.counted import (
+    CountedCorpus,
+    LanguageCounts,
+    TrainingSource,
+    explained_full_disk,
+    limit_memory,
+)
 from jeton.training.languages import LanguageCounter, count_development
 from jeton.training.settings import TrainSettings
 

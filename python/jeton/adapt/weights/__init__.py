@@ -20,7 +20,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "METHODS": "jeton.adapt.weights.methods",
         "Applied": "jeton.adapt.weights.applying",
-        "Verification": "jeton.adapt.weights.verification",
+        "Verification": "jeton.adapt.weights.verifying",
         "apply": "jeton.adapt.weights.applying",
         "verify": "jeton.adapt.weights.verifying",
     },

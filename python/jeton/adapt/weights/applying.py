@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.adapt.change import MAX_IDS, VocabularyChange
-from jeton.adapt.weights.guesses import roles_by_ids, without_guesses
 from jeton.adapt.weights.matrices import OpenFiles
 from jeton.adapt.weights.methods import DEFAULT_METHOD, METHODS, Recipes, recipes_of
 from jeton.adapt.weights.planning import Request, plan_weights
 from jeton.adapt.weights.refusals import refuse_change, refuse_model, refuse_short_copies
-from jeton.adapt.weights.settings import SettingsPlan, plan_settings
+from jeton.adapt.weights.settings import SettingsPlan, plan_settings, roles_by_ids, without_guesses
 from jeton.adapt.weights.tensor_plans import WeightPlan
 from jeton.adapt.weights.tokenizers import (
     TokenizerPair,
@@ -339,15 +338,18 @@ def _recipes(
 ) -> Recipes:
     if init not in METHODS:
         raise UsageError(f"no initialisation {init!r}\nhint: known are {', '.join(METHODS)}")
-    if METHODS[init].needs_donor and donor is None:
+    method = METHODS[init]
+    if method.needs_donor and donor is None:
         raise UsageError(f"initialisation {init!r} needs a donor\nhint: name one with --donor")
-    if donor is not None and init not in ("focus", "omp"):
+    if donor is not None and method.recipes is not None:
         raise UsageError(f"a donor means nothing to {init!r}\nhint: 'omp' and 'focus' take one")
-    if init in ("focus", "omp") and len(change.added_ids):
-        from jeton.adapt.weights.similar import similar_recipes
+    if method.recipes is not None:
+        return method.recipes(change, seed)
+    if not len(change.added_ids):
+        return recipes_of("mean", change)
+    from jeton.adapt.weights.similar import similar_recipes
 
-        return similar_recipes(init, sides, change, None if donor is None else Path(donor))
-    return recipes_of("mean" if init in ("focus", "omp") else init, change, seed=seed)
+    return similar_recipes(init, sides, change, None if donor is None else Path(donor))
 
 
 def _owned_ids(model: Path, change: VocabularyChange) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,26 +17,124 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton._core import Tokenizer
 from jeton._files import written_whole
 from jeton.adapt.change import VocabularyChange
-from jeton.adapt.weights.gguf_vocabulary import follow_vocabulary
 from jeton.adapt.weights.matrices import OpenFiles, Values, rows_at_once
-from jeton.adapt.weights.methods import DEFAULT_METHOD, METHODS, Recipes, recipes_of
-from jeton.adapt.weights.recipes import Recipe, TableFacts, made_rows
-from jeton.adapt.weights.row_maps import NEW, RowMap, padded_map
+from jeton.adapt.weights.methods import (
+    DEFAULT_METHOD,
+    METHODS,
+    Recipe,
+    Recipes,
+    TableFacts,
+    made_rows,
+    recipes_of,
+)
+from jeton.adapt.weights.tensor_plans import NEW, RowMap, padded_map
 from jeton.adapt.weights.tokenizers import change_of_sides, read_sides
+from jeton.adapt.written import WrittenTokenizer
 from jeton.checkpoint.copying import BLOCK_BYTES, copy_range, read_exactly
 from jeton.checkpoint.ggml_blocks import CAN_ENCODE, from_blocks, to_blocks
 from jeton.checkpoint.gguf_file import (
     GgufFile,
     StoredTensor,
     Value,
+    array_value,
     header_bytes,
+    number_value,
     read_gguf_file,
     row_bytes,
+    texts_value,
 )
 from jeton.checkpoint.safetensors import Tensor
 from jeton.errors import AdaptError, UsageError
+
+# Vocabulary in the metadata of a GGUF file: tokens, scores, kinds, merges and special ids.
+
+_TOKENS, _MERGES = "tokenizer.ggml.tokens", "tokenizer.ggml.merges"
+_SCORES, _KINDS = "tokenizer.ggml.scores", "tokenizer.ggml.token_type"
+_ID = re.compile(r"tokenizer\.ggml\.\w+_token_id")
+_NORMAL, _CONTROL, _UNUSED = 1, 3, 5
+"""Kinds of tokens, of llama.h."""
+
+
+def follow_vocabulary(
+    file: GgufFile, change: VocabularyChange, new: Tokenizer, n_rows: int
+) -> dict[str, Value]:
+    """Returns all keys of the new file: the vocabulary has an entry for each row.
+
+    Raises:
+        AdaptError: A special id is gone, or the file has no vocabulary.
+    """
+    values = dict(file.values)
+    tokens = values.get(_TOKENS)
+    if tokens is None:
+        raise AdaptError(f"{file.path} has no tokens\nhint: name the first of its files")
+    old_tokens = tokens.texts()
+    # Entries behind the ids of the tokenizer stand for padded rows.
+    texts = [b"[PAD%d]" % row for row in range(n_rows)]
+    kinds = [_UNUSED] * n_rows
+    old_kinds = values[_KINDS].numbers() if _KINDS in values else [_NORMAL] * len(old_tokens)
+    for id, old in enumerate(change.old_of.tolist()):
+        if 0 <= old < len(old_tokens):
+            texts[id], kinds[id] = old_tokens[old], int(old_kinds[old])
+    special = set(new.special_tokens.values())
+    model = values.get("tokenizer.ggml.model")
+    is_bert = model is not None and model.text == "bert"
+    for id in change.added_ids.tolist():
+        text = new.id_to_token(id) or f"[PAD{id}]"
+        if is_bert:
+            # The converter marks the beginning of words instead of what follows.
+            text = text[2:] if text.startswith("##") else f"\u2581{text}"
+        texts[id] = text.encode("utf-8")
+        kinds[id] = _CONTROL if id in special else _NORMAL
+    values[_TOKENS] = texts_value(texts)
+    if _KINDS in values:
+        values[_KINDS] = array_value(values[_KINDS], kinds)
+    if _SCORES in values:
+        values[_SCORES] = array_value(values[_SCORES], _scores(values[_SCORES], change, n_rows))
+    if _MERGES in values:
+        values[_MERGES] = texts_value(_merges(values[_MERGES], change, new))
+    for key, value in values.items():
+        number = value.number
+        if _ID.fullmatch(key) and number is not None and 0 <= number < change.n_old_ids:
+            moved = int(change.new_of[number])
+            if moved < 0:
+                raise AdaptError(
+                    f"{file.path}: {key} is {number}, and the new vocabulary does not have that "
+                    "token\nhint: keep it in the vocabulary"
+                )
+            values[key] = number_value(value, moved)
+    size = f"{file.architecture}.vocab_size"
+    if size in values and values[size].number is not None:
+        values[size] = number_value(values[size], n_rows)
+    return values
+
+
+def _scores(value: Value, change: VocabularyChange, n_rows: int) -> list[float]:
+    """Scores by row; an added piece comes after all old ones, so that it wins nothing unasked."""
+    old = np.array(value.numbers())
+    least = float(old.min()) if len(old) else 0.0
+    scores = np.zeros(n_rows)
+    kept = change.kept
+    scores[kept] = old[change.old_of[kept]]
+    scores[change.added_ids] = least - 1.0 - np.arange(len(change.added_ids))
+    return [float(score) for score in scores]
+
+
+def _merges(value: Value, change: VocabularyChange, new: Tokenizer) -> list[bytes]:
+    """The merges of the new tokenizer, written by its tokens."""
+    pairs = WrittenTokenizer(new).merges
+    if pairs is None:
+        if len(change.added_ids) or len(change.gone):
+            raise AdaptError(
+                "the new tokenizer has ranks and no merges\nhint: save it as tokenizer.json"
+            )
+        return value.texts()
+    return [
+        f"{new.id_to_token(left)} {new.id_to_token(right)}".encode() for left, right, *_ in pairs
+    ]
+
 
 _INPUT = ("token_embd.weight", "per_layer_token_embd.weight", "nextn.embed_tokens.weight")
 _HEAD = ("output.weight", "nextn.shared_head_head.weight")
@@ -83,7 +182,7 @@ def apply_gguf(
         UsageError: Arguments contradict one another.
         OSError: A file cannot be read or written.
     """
-    if init not in METHODS or init in ("focus", "omp"):
+    if init not in METHODS or METHODS[init].recipes is None:
         raise UsageError(f"initialisation {init!r} of a GGUF file\nhint: 'mean' or 'asymmetric'")
     sides = read_sides(Path(model), Path(tokenizer), is_file=True)
     change = change_of_sides(sides, by_bytes=True)

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.adapt.change import VocabularyChange
-from jeton.adapt.weights.blocks import BlockScaled
 from jeton.adapt.weights.matrices import OpenFiles, rows_at_once, take_rows
-from jeton.adapt.weights.recipes import TableFacts, made_rows
-from jeton.adapt.weights.row_maps import NEW
-from jeton.adapt.weights.tensor_plans import TensorPlan
+from jeton.adapt.weights.methods import TableFacts, made_rows
+from jeton.adapt.weights.storage import BlockScaled
+from jeton.adapt.weights.tensor_plans import NEW, TensorPlan
 from jeton.checkpoint.adapted import marked_metadata
 from jeton.checkpoint.copying import (
     BLOCK_BYTES,

@@ -7,8 +7,7 @@ does, so merges are equal; encoding runs on Jeton's core. Differences:
 
 from __future__ import annotations
 
-from jeton.compat.minbpe.base import Tokenizer
-from jeton.compat.minbpe.basic import BasicTokenizer
+from jeton.compat.minbpe.base import BasicTokenizer, Tokenizer
 from jeton.compat.minbpe.gpt4 import GPT4Tokenizer
 from jeton.compat.minbpe.regex import RegexTokenizer
 

@@ -12,63 +12,12 @@ merges.
 from __future__ import annotations
 
 import heapq
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-
-__all__ = ["encode_pairs", "train_pairs"]
 
 Pair = tuple[int, int]
 
 _NONE = -1
-
-
-class _Text:
-    """Distinct pretokens one behind the other, as a doubly linked list of ids.
-
-    Attributes:
-        ids: The id at each place; a place that was merged into the one before it has none.
-        following: The next place of the same pretoken.
-        preceding: The place before, of the same pretoken.
-        weights: How often the pretoken occurs that a place belongs to.
-    """
-
-    def __init__(self, pretokens: Iterable[bytes]) -> None:
-        counts: dict[bytes, int] = {}
-        for pretoken in pretokens:
-            counts[pretoken] = counts.get(pretoken, 0) + 1
-        self.ids: list[int] = []
-        self.weights: list[int] = []
-        self.following: list[int] = []
-        self.preceding: list[int] = []
-        for pretoken, count in counts.items():
-            start, end = len(self.ids), len(self.ids) + len(pretoken)
-            self.ids.extend(pretoken)
-            self.weights.extend([count] * len(pretoken))
-            self.following.extend(range(start + 1, end + 1))
-            self.preceding.extend(range(start - 1, end - 1))
-            if pretoken:
-                self.following[-1] = self.preceding[start] = _NONE
-
-    def pair_at(self, place: int) -> Pair | None:
-        after = self.following[place]
-        if after == _NONE or self.ids[place] == _NONE:
-            return None
-        return self.ids[place], self.ids[after]
-
-
-class _Occurrences:
-    """Where a pair was seen, in order; what is gone is passed over."""
-
-    __slots__ = ("count", "first", "places")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.first = 0
-        self.places: list[int] = []
-
-    def first_place(self, pair: Pair, text: _Text) -> int:
-        while text.pair_at(self.places[self.first]) != pair:
-            self.first += 1
-        return self.places[self.first]
 
 
 def train_pairs(
@@ -84,74 +33,75 @@ def train_pairs(
         n_merges: How many merges to make; fewer are made where no pair is left.
         on_merge: Called with the number of the merge, the pair, its id and how often it occurred.
     """
-    text = _Text(pretokens)
-    seen: dict[Pair, _Occurrences] = {}
+    # Distinct pretokens one behind the other, as a doubly linked list of ids. A place that was
+    # merged into the one before it has no id; a weight says how often its pretoken occurs.
+    ids: list[int] = []
+    weights: list[int] = []
+    following: list[int] = []
+    preceding: list[int] = []
+    for pretoken, count in Counter(pretokens).items():
+        places_of = range(len(ids), len(ids) + len(pretoken))
+        ids += pretoken
+        weights += [count] * len(pretoken)
+        following += [*places_of[1:], _NONE][: len(pretoken)]
+        preceding += [_NONE, *places_of[:-1]][: len(pretoken)]
+    counts: Counter[Pair] = Counter()
+    # Where a pair was seen, in order; places where it is gone are passed over.
+    places: defaultdict[Pair, deque[int]] = defaultdict(deque)
 
-    def add(place: int, pair: Pair) -> None:
-        occurrences = seen.get(pair)
-        if occurrences is None:
-            occurrences = seen[pair] = _Occurrences()
-        occurrences.count += text.weights[place]
-        occurrences.places.append(place)
+    def pair_at(place: int) -> Pair | None:
+        if place == _NONE or ids[place] == _NONE or following[place] == _NONE:
+            return None
+        return ids[place], ids[following[place]]
 
-    for place in range(len(text.ids)):
-        pair = text.pair_at(place)
+    def add(place: int) -> Pair | None:
+        pair = pair_at(place)
         if pair is not None:
-            add(place, pair)
-    heap = [(-o.count, o.places[0], pair) for pair, o in seen.items()]
+            counts[pair] += weights[place]
+            places[pair].append(place)
+        return pair
+
+    for place in range(len(ids)):
+        add(place)
+    heap = [(-counts[pair], seen[0], pair) for pair, seen in places.items()]
     heapq.heapify(heap)
     merges: dict[Pair, int] = {}
     while heap and len(merges) < n_merges:
-        count, place, pair = heapq.heappop(heap)
-        occurrences = seen[pair]
-        if occurrences.count == 0:
+        entry = heapq.heappop(heap)
+        pair = entry[2]
+        if not counts[pair]:
             continue
-        now = (-occurrences.count, occurrences.first_place(pair, text), pair)
-        if now != (count, place, pair):
+        while pair_at(places[pair][0]) != pair:
+            places[pair].popleft()
+        now = (-counts[pair], places[pair][0], pair)
+        if now != entry:
             heapq.heappush(heap, now)
             continue
-        new = 256 + len(merges)
-        merges[pair] = new
+        new = merges[pair] = 256 + len(merges)
         if on_merge is not None:
-            on_merge(len(merges), pair, new, occurrences.count)
-        made = _merge(text, seen, pair, new, add)
+            on_merge(len(merges), pair, new, counts[pair])
+        made: dict[Pair, None] = {}
+        for place in places.pop(pair):
+            if pair_at(place) != pair:
+                continue
+            after = following[place]
+            for neighbour in (preceding[place], after):
+                gone = pair_at(neighbour)
+                if gone is not None:
+                    counts[gone] -= weights[place]
+            ids[place], ids[after] = new, _NONE
+            following[place] = following[after]
+            if following[place] != _NONE:
+                preceding[following[place]] = place
+            for neighbour in (preceding[place], place):
+                came = add(neighbour)
+                if came is not None:
+                    made[came] = None
+        counts[pair] = 0
         for other in made:
-            found = seen[other]
-            if found.count:
-                heapq.heappush(heap, (-found.count, found.places[0], other))
+            if counts[other]:
+                heapq.heappush(heap, (-counts[other], places[other][0], other))
     return merges
-
-
-def _merge(
-    text: _Text,
-    seen: dict[Pair, _Occurrences],
-    pair: Pair,
-    new: int,
-    add: Callable[[int, Pair], None],
-) -> dict[Pair, None]:
-    """Replace a pair everywhere, from left to right. Returns the pairs that came up."""
-    made: dict[Pair, None] = {}
-    for place in seen[pair].places:
-        if text.pair_at(place) != pair:
-            continue
-        weight = text.weights[place]
-        after = text.following[place]
-        before, behind = text.preceding[place], text.following[after]
-        for neighbour in (before, after):
-            gone = text.pair_at(neighbour) if neighbour != _NONE else None
-            if gone is not None:
-                seen[gone].count -= weight
-        text.ids[place], text.ids[after] = new, _NONE
-        text.following[place] = behind
-        if behind != _NONE:
-            text.preceding[behind] = place
-        for neighbour in (before, place):
-            came = text.pair_at(neighbour) if neighbour != _NONE else None
-            if came is not None:
-                add(neighbour, came)
-                made[came] = None
-    seen[pair].count = 0
-    return made
 
 
 def encode_pairs(data: Iterable[int], merges: Mapping[Pair, int]) -> list[int]:

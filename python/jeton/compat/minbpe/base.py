@@ -2,18 +2,114 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from jeton._core import Tokenizer as CoreTokenizer
+from jeton._core import from_canonical, published_patterns
 from jeton._files import write_whole
-from jeton.compat.minbpe._engine import compile_merges
+from jeton._reference.learning import join_all
 from jeton.compat.minbpe._pairs import encode_pairs, train_pairs
-from jeton.compat.minbpe.errors import ModelFileError, VocabularySizeError
-from jeton.errors import InvalidTextError, TrainingError, UnknownTokenIdError, UsageError
+from jeton.errors import (
+    EncodeError,
+    FormatError,
+    InvalidTextError,
+    TrainingError,
+    UnknownTokenIdError,
+    UsageError,
+    VocabularyError,
+)
+
+# Merges of minbpe as a tokenizer of the core.
+
+
+def compile_merges(merges: Mapping[tuple[int, int], int], pattern: str) -> CoreTokenizer | None:
+    """A tokenizer that merges like this; None where two ids stand for the same bytes.
+
+    Raises:
+        VocabularyError: A merge is of an id that there is not.
+        PatternError: The pattern cannot be compiled.
+    """
+    tokens = {byte: bytes([byte]) for byte in range(256)}
+    ordered = sorted(merges.items(), key=lambda row: row[1])
+    for (left, right), new in ordered:
+        if left not in tokens or right not in tokens or new in tokens:
+            raise VocabularyError(
+                f"the merge of {left} and {right} to {new} is not of ids made before it"
+            )
+        tokens[new] = tokens[left] + tokens[right]
+    if len(set(tokens.values())) < len(tokens):
+        return None
+    size = max(tokens) + 1
+    listed = [base64.b64encode(tokens[i]).decode() if i in tokens else None for i in range(size)]
+    text = {"text": {"segment": "first", "type_id": 0}}
+    second = {"text": {"segment": "second", "type_id": 1}}
+    form = {
+        "jeton": 1,
+        "reference": "jeton",
+        "normalizer": [],
+        "added_tokens": [],
+        "pretokenizer": [split_step(pattern)] if pattern else [],
+        "template": {"single": [text], "pair": [text, second], "trim_offsets": None},
+        "decoder": None,
+        "truncation": None,
+        "padding": None,
+        "dropout": None,
+        "model": {
+            "type": "bpe",
+            "tokens": listed,
+            "opaque": [],
+            "merges": [list(pair) for pair, _ in ordered],
+            "whole_pretokens": False,
+            "missing": "fail",
+        },
+    }
+    return from_canonical(json.dumps(form).encode(), name="minbpe")
+
+
+def split_step(pattern: str) -> dict[str, Any]:
+    """The step that cuts text; what the pattern does not match is dropped, as by `findall`."""
+    # Published patterns match any text, and have a faster way.
+    whole = pattern in published_patterns().values()
+    return {
+        "type": "split",
+        "pattern": pattern,
+        "dialect": "fancy_regex",
+        "unicode": "16.0",
+        "behavior": "isolated" if whole else "removed",
+        "invert": not whole,
+        "in_byte_alphabet": False,
+    }
+
+
+# Errors that are both Jeton's and of the built-in class that minbpe raises.
+
+
+class DisallowedSpecialTokenError(EncodeError, AssertionError):
+    """A text spells a special token, and ``allowed_special`` is ``"none_raise"``."""
+
+    def __init__(self, message: str, *, token: str | None = None) -> None:
+        super().__init__(message)
+        self.token = token
+
+
+class ModelFileError(FormatError, AssertionError):
+    """A file is not a model of minbpe's."""
+
+
+class NotSavedError(UsageError, NotImplementedError):
+    """GPT-4's tokenizer is not trained, saved or loaded here."""
+
+
+class VocabularySizeError(TrainingError, AssertionError):
+    """A vocabulary smaller than the 256 bytes."""
+
 
 __all__ = ["Tokenizer", "get_stats", "merge", "render_token", "replace_control_characters"]
 
@@ -40,13 +136,7 @@ def merge(ids: Sequence[int], pair: tuple[int, int], idx: int) -> list[int]:
 
     Example: ``[1, 2, 3, 1, 2]``, ``(1, 2)`` and 4 give ``[4, 3, 4]``.
     """
-    merged: list[int] = []
-    place = 0
-    while place < len(ids):
-        found = place + 1 < len(ids) and (ids[place], ids[place + 1]) == tuple(pair)
-        merged.append(idx if found else ids[place])
-        place += 2 if found else 1
-    return merged
+    return join_all([*ids], (pair[0], pair[1]), idx)
 
 
 def replace_control_characters(s: str) -> str:
@@ -166,16 +256,21 @@ class Tokenizer:
             lines.append(f"{arrow}[{render_token(token)}] {token_id}\n")
         write_whole(path, "".join(lines))
 
+    def _token_bytes(self, token_id: int) -> bytes | None:
+        return self.vocab.get(token_id)
+
     def _bytes_of(self, ids: Sequence[int]) -> bytes:
-        try:
-            return b"".join([self.vocab[token_id] for token_id in ids])
-        except KeyError as error:
-            bad = error.args[0]
-            raise UnknownTokenIdError(
-                f"invalid token id {bad!r}; it has no token",
-                id=bad if isinstance(bad, int) else None,
-                vocab_size=len(self.vocab),
-            ) from None
+        parts = []
+        for token_id in ids:
+            part = self._token_bytes(token_id)
+            if part is None:
+                raise UnknownTokenIdError(
+                    f"invalid token id {token_id!r}; it has no token",
+                    id=token_id if isinstance(token_id, int) else None,
+                    vocab_size=len(self.vocab),
+                )
+            parts.append(part)
+        return b"".join(parts)
 
     def _train(
         self, pretokens: Callable[[], Iterable[bytes]], vocab_size: int, *, verbose: bool
@@ -212,15 +307,6 @@ class Tokenizer:
             ids += encode_pairs(chunk, self.merges)
         return ids
 
-    def _encode_chunk(self, text_bytes: bytes) -> list[int]:
-        """Ids of bytes that are not cut."""
-        core = self._core()
-        return (
-            core.encode_pretoken(bytes(text_bytes))
-            if core
-            else encode_pairs(text_bytes, self.merges)
-        )
-
     def _chunks(self, text: str) -> list[bytes]:
         """The text, cut."""
         cutter = self._core() or compile_merges({}, self.pattern)
@@ -245,3 +331,23 @@ def utf8(text: str) -> bytes:
         raise InvalidTextError(
             f"the text has a lone surrogate at {error.start}", byte_offset=None
         ) from None
+
+
+# Byte pair encoding on whole texts: nothing cuts them, nothing is special.
+
+
+class BasicTokenizer(Tokenizer):
+    """Byte pair encoding without a split pattern."""
+
+    def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:  # noqa: FBT001, FBT002
+        """Learn ``vocab_size - 256`` merges; ``verbose`` shows them.
+
+        Raises:
+            VocabularySizeError: Fewer than 256 (a ``ValueError`` and an ``AssertionError``).
+            TrainingError: The text has no pair left to merge (a ``ValueError``).
+        """
+        self._train(lambda: [utf8(text)], vocab_size, verbose=verbose)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text."""
+        return self._encode_all(text)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from jeton import registry
 from jeton._core import Tokenizer as CoreTokenizer
-from jeton.compat.minbpe.errors import NotSavedError
+from jeton.compat.minbpe.base import NotSavedError
 from jeton.compat.minbpe.regex import GPT4_SPLIT_PATTERN, RegexTokenizer
 
 __all__ = ["GPT4_SPECIAL_TOKENS", "GPT4Tokenizer", "recover_merges"]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from jeton._core import published_patterns
-from jeton.compat.minbpe.base import Tokenizer, utf8
-from jeton.compat.minbpe.errors import DisallowedSpecialTokenError
-from jeton.errors import UnknownTokenIdError, UsageError
+from jeton.compat.minbpe.base import DisallowedSpecialTokenError, Tokenizer, utf8
+from jeton.errors import UsageError
 
 __all__ = ["GPT2_SPLIT_PATTERN", "GPT4_SPLIT_PATTERN", "RegexTokenizer"]
 
@@ -52,24 +50,6 @@ class RegexTokenizer(Tokenizer):
         """Read what `save` wrote. Raises as `Tokenizer.load` does."""
         super().load(model_file)
         self.register_special_tokens(self.special_tokens)
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; what is not UTF-8 becomes U+FFFD.
-
-        Raises:
-            UnknownTokenIdError: An id has no token (a ``ValueError``).
-        """
-        parts = []
-        for token_id in ids:
-            part = self._token_bytes(token_id)
-            if part is None:
-                raise UnknownTokenIdError(
-                    f"invalid token id {token_id!r}; it has no token",
-                    id=token_id if isinstance(token_id, int) else None,
-                    vocab_size=len(self.vocab),
-                )
-            parts.append(part)
-        return b"".join(parts).decode("utf-8", errors="replace")
 
     def _token_bytes(self, token_id: int) -> bytes | None:
         found = self.vocab.get(token_id)

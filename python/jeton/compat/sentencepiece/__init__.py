@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from jeton.compat.sentencepiece import _casting, _random
+from jeton.compat.sentencepiece import _work, errors
+from jeton.compat.sentencepiece._work import ThreadPool
 from jeton.compat.sentencepiece.errors import UnsupportedError
 from jeton.compat.sentencepiece.normalizer import SentencePieceNormalizer
 from jeton.compat.sentencepiece.processor import SentencePieceProcessor
-from jeton.compat.sentencepiece.threads import ThreadPool
 from jeton.compat.sentencepiece.trainer import SentencePieceTrainer
 
 __all__ = [
@@ -38,22 +38,22 @@ __version__ = "0.2.3"
 
 def SetRandomGeneratorSeed(seed: int) -> None:
     """Begin the stream of random numbers anew. Draws are not those of sentencepiece's generator."""
-    _random.set_seed(seed)
+    _work.set_seed(seed)
 
 
 def SetMinLogLevel(v: int) -> None:
     """Accepted; nothing is logged here."""
-    _casting.as_int(v)
+    errors.as_int(v)
 
 
 def SetNBestTimeout(timeout_ms: int) -> None:
     """Accepted; the search ends by the number of its hypotheses, on every machine alike."""
-    _casting.as_int(timeout_ms)
+    errors.as_int(timeout_ms)
 
 
 def SetDataDir(data_dir: str) -> None:
     """Accepted; no data is read from a folder."""
-    _casting.as_bytes(data_dir)
+    errors.as_bytes(data_dir)
 
 
 def ConvertToFlatbuffer(

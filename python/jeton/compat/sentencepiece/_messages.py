@@ -13,8 +13,6 @@ from typing import Any, ClassVar, Self, cast
 
 from jeton.compat.sentencepiece.errors import MessageError
 
-__all__ = ["Field", "Message", "RepeatedMessages"]
-
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 # Messages in messages in messages: SentencePiece has three levels.
 _MAX_BYTES = 1 << 30

@@ -15,11 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jeton._core import SentencePieceModel
-from jeton.compat.sentencepiece._casting import as_ids
-from jeton.compat.sentencepiece.errors import ModelFormatError, PieceIdError
+from jeton.compat.sentencepiece.errors import ModelFormatError, PieceIdError, as_ids
 from jeton.errors import FormatError
-
-__all__ = ["Model", "Spelled", "normalize", "spell"]
 
 _UNKNOWN, _CONTROL, _UNUSED, _BYTE = 2, 3, 5, 6
 _SPACE = "\u2581".encode()

@@ -9,19 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jeton.compat.sentencepiece import _casting, sentencepiece_pb2
+from jeton.compat.sentencepiece import errors, sentencepiece_pb2
 from jeton.compat.sentencepiece._model import Model, Spelled, spell
-
-__all__ = [
-    "Options",
-    "array_of",
-    "code_points",
-    "nbest_proto",
-    "normalizer_of",
-    "offset_mapping",
-    "proto",
-    "shaper",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +147,7 @@ def normalizer_of(
     """Return the function that normalizes one text, with offsets if they are asked for."""
 
     def one(text: Any) -> Any:
-        data = _casting.as_bytes(text)
+        data = errors.as_bytes(text)
         normalized, places = normalize(data)
         shown = normalized if isinstance(text, bytes) else normalized.decode("utf-8")
         if not with_offsets:

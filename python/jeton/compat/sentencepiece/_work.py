@@ -2,37 +2,64 @@
 
 from __future__ import annotations
 
+import random
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from jeton.compat.sentencepiece import _casting, _results
+from jeton._core import available_threads
+from jeton.compat.sentencepiece import _results, errors
 from jeton.compat.sentencepiece._model import Model, Spelled, spell
-from jeton.compat.sentencepiece._random import next_seed
 from jeton.compat.sentencepiece.errors import (
     NotLoadedError,
     ProtoOptionError,
     UndefinedPieceError,
+    as_int,
 )
-from jeton.compat.sentencepiece.threads import ThreadPool
 from jeton.errors import UsageError
 
-__all__ = [
-    "PROTOS",
-    "CheckedOptions",
-    "ReturnType",
-    "check_nbest",
-    "decode_one",
-    "drawer",
-    "given",
-    "ids_of_texts",
-    "is_batch",
-    "is_pieces",
-    "refuse_model_options",
-    "return_type_of",
-    "threads_of",
-]
+# ``ThreadPool``: how many threads a list may be encoded with.
+
+_MAX_THREADS = 1024
+
+
+class ThreadPool:
+    """A number of threads. They are started for each call: the core keeps none waiting."""
+
+    def __init__(self, num_threads: int) -> None:
+        """Negative: as many as this process may use."""
+        number = as_int(num_threads)
+        self._num_threads = max(1, min(available_threads() if number < 0 else number, _MAX_THREADS))
+
+    def num_threads(self) -> int:
+        """The number."""
+        return self._num_threads
+
+
+# Seeds of drawn segmentations: one stream for the process, as sentencepiece has one.
+
+_lock = threading.Lock()
+# Not for secrets; without a seed it begins anywhere.
+_stream = random.Random()
+
+
+def set_seed(seed: int) -> None:
+    """Begin the stream anew: the same draws for the same seed and calls."""
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise TypeError(f"seed must be int, not {seed!r}")
+    if not 0 <= seed < 2**32:
+        raise TypeError(f"seed is {seed}; expected 0 to 2**32 - 1")
+    with _lock:
+        _stream.seed(seed)
+
+
+def next_seed() -> int:
+    """The seed of one draw."""
+    with _lock:
+        return _stream.getrandbits(64)
+
 
 # Limits of sentencepiece 0.2.3 (sentencepiece_processor.cc).
 _MAX_NBEST_SIZE = 512
@@ -101,7 +128,7 @@ def check_nbest(model: Model, size: int) -> None:
 
 def drawer(model: Model, size: Any, alpha: Any) -> Callable[[bytes], list[Spelled]]:
     """Return the function that draws a segmentation, each with a seed of its own."""
-    size, alpha = _casting.as_int(size), float(alpha)
+    size, alpha = errors.as_int(size), float(alpha)
     check_nbest(model, size)
     if not (np.isfinite(alpha) and alpha >= 0):
         raise ProtoOptionError(f"alpha is {alpha}; expected a finite number of 0 or more")
@@ -141,7 +168,7 @@ def ids_of_texts(
 def is_batch(rows: Any) -> bool:
     if hasattr(rows, "ndim"):
         return bool(rows.ndim > 1)
-    return len(rows) > 0 and _casting.is_sequence(rows[0])
+    return len(rows) > 0 and errors.is_sequence(rows[0])
 
 
 def is_pieces(row: Any) -> bool:
@@ -165,11 +192,11 @@ def decode_one(
         if kind in (str, bytes):
             text = model.decode_ids(row)
             return text if kind is bytes else text.decode("utf-8")
-        ids = _casting.as_ids(row)
+        ids = errors.as_ids(row)
         model.check(ids)
         spelled: Sequence[bytes] = [model.pieces[one] for one in ids]
     else:
-        spelled = _casting.as_texts(row)
+        spelled = errors.as_texts(row)
     text, found = model.decode_pieces(spelled)
     if kind is bytes or (kind is str and return_bytes):
         return text
@@ -183,3 +210,112 @@ def decode_one(
         mapping = _results.offset_mapping(counted, found, return_bytes=return_bytes)
         return {"text": text if return_bytes else text.decode("utf-8"), **mapping}
     return _results.proto(text, found, serialized=kind != "proto")
+
+
+# The methods of a processor that only choose what is returned: one line for each name.
+
+_Method = Callable[..., Any]
+
+_PIECES = (str, "pieces")
+_IDS = (int, "ids")
+_NUMPY = ("numpy", "an array of ids, int32 (n_pieces,)")
+_PROTO = ("proto", "a message with pieces and places")
+_OFFSETS = ("offset_mapping", "ids, pieces and places")
+
+
+def _encode(result: tuple[Any, str]) -> _Method:
+    def method(self: Any, input: Any, **kwargs: Any) -> Any:  # noqa: A002
+        return self.Encode(input=input, return_type=result[0], **kwargs)
+
+    method.__doc__ = f"`Encode` to {result[1]}."
+    return method
+
+
+def _sample(result: tuple[Any, str]) -> _Method:
+    def method(
+        self: Any,
+        input: Any,  # noqa: A002
+        nbest_size: int | None = None,
+        alpha: float | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        kwargs |= {"nbest_size": nbest_size, "alpha": alpha, "return_type": result[0]}
+        return self.Encode(input=input, enable_sampling=True, **kwargs)
+
+    method.__doc__ = f"A drawn segmentation: {result[1]}."
+    return method
+
+
+def _nbest(result: tuple[Any, str]) -> _Method:
+    def method(
+        self: Any,
+        input: Any,  # noqa: A002
+        nbest_size: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        return self.NBestEncode(input=input, nbest_size=nbest_size, return_type=result[0], **kwargs)
+
+    method.__doc__ = f"The best segmentations: {result[1]}."
+    return method
+
+
+def _parallel(result: tuple[Any, str]) -> _Method:
+    def method(self: Any, input: Any, **kwargs: Any) -> Any:  # noqa: A002
+        return self.ParallelEncode(input=input, return_type=result[0], **kwargs)
+
+    method.__doc__ = f"`ParallelEncode` to {result[1]}."
+    return method
+
+
+def _decode(source: str) -> _Method:
+    def method(self: Any, input: Any, return_type: Any = None, **kwargs: Any) -> Any:  # noqa: A002
+        return self.Decode(input=input, return_type=return_type, **kwargs)
+
+    method.__doc__ = f"`Decode` of {source}."
+    return method
+
+
+def _decode_to_proto(source: str) -> _Method:
+    def method(self: Any, input: Any, **kwargs: Any) -> Any:  # noqa: A002
+        return self.Decode(input=input, return_type="proto", **kwargs)
+
+    method.__doc__ = f"`Decode` of {source} to a message with pieces and places."
+    return method
+
+
+class NamedMethods:
+    """Methods named by their result. Each takes the options of the method that it calls."""
+
+    # A subclass has these.
+    Encode: Any
+    NBestEncode: Any
+    ParallelEncode: Any
+    Decode: Any
+
+    encode_as_pieces = EncodeAsPieces = _encode(_PIECES)
+    encode_as_ids = EncodeAsIds = _encode(_IDS)
+    encode_as_numpy = EncodeAsNumpy = _encode(_NUMPY)
+    encode_as_proto = EncodeAsProto = _encode(_PROTO)
+    encode_as_offset_mapping = EncodeAsOffsetMapping = _encode(_OFFSETS)
+    sample_encode_as_pieces = SampleEncodeAsPieces = _sample(_PIECES)
+    sample_encode_as_ids = SampleEncodeAsIds = _sample(_IDS)
+    sample_encode_as_numpy = SampleEncodeAsNumpy = _sample(_NUMPY)
+    sample_encode_as_proto = SampleEncodeAsProto = _sample(_PROTO)
+    nbest_encode_as_pieces = NBestEncodeAsPieces = _nbest(_PIECES)
+    nbest_encode_as_ids = NBestEncodeAsIds = _nbest(_IDS)
+    nbest_encode_as_numpy = NBestEncodeAsNumpy = _nbest(_NUMPY)
+    nbest_encode_as_proto = NBestEncodeAsProto = _nbest(_PROTO)
+    parallel_encode_as_pieces = ParallelEncodeAsPieces = _parallel(_PIECES)
+    parallel_encode_as_ids = ParallelEncodeAsIds = _parallel(_IDS)
+    parallel_encode_as_numpy = ParallelEncodeAsNumpy = _parallel(_NUMPY)
+    parallel_encode_as_proto = ParallelEncodeAsProto = _parallel(_PROTO)
+    decode_pieces = DecodePieces = _decode("pieces")
+    decode_pieces_as_proto = DecodePiecesAsProto = _decode_to_proto("pieces")
+    decode_ids = DecodeIds = _decode("ids")
+    decode_ids_as_proto = DecodeIdsAsProto = _decode_to_proto("ids")
+
+
+for _name, _value in vars(NamedMethods).items():
+    if _name[0].isupper():
+        _value.__name__ = _name
+        _value.__qualname__ = f"NamedMethods.{_name}"

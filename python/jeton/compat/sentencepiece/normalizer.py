@@ -11,11 +11,11 @@ from typing import Any
 
 from jeton._core import SentencePieceRules, compile_charsmap
 from jeton.compat.sentencepiece import _model, _results
-from jeton.compat.sentencepiece._casting import as_bytes
 from jeton.compat.sentencepiece.errors import (
     ModelFormatError,
     ModelNotFoundError,
     NotLoadedError,
+    as_bytes,
 )
 from jeton.compat.sentencepiece.sentencepiece_model_pb2 import ModelProto, NormalizerSpec
 from jeton.errors import FormatError, UsageError

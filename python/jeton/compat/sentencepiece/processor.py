@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from jeton.compat.sentencepiece import _casting, _results
+from jeton.compat.sentencepiece import _results, errors
 from jeton.compat.sentencepiece._model import Model
-from jeton.compat.sentencepiece._named import NamedMethods
 from jeton.compat.sentencepiece._work import (
     PROTOS,
     CheckedOptions,
+    NamedMethods,
     ReturnType,
+    ThreadPool,
     check_nbest,
     decode_one,
     drawer,
@@ -30,7 +31,6 @@ from jeton.compat.sentencepiece.errors import (
     NotLoadedError,
     ProtoOptionError,
 )
-from jeton.compat.sentencepiece.threads import ThreadPool
 from jeton.errors import UsageError
 
 __all__ = ["SentencePieceProcessor"]
@@ -186,7 +186,7 @@ class SentencePieceProcessor(NamedMethods):
             )
         threads = threads_of(given(num_threads, self._num_threads), thread_pool)
         many = isinstance(input, list)
-        texts = _casting.as_texts(input) if many else [_casting.as_bytes(input)]
+        texts = errors.as_texts(input) if many else [errors.as_bytes(input)]
         if return_bytes is None:
             first = input[0] if many and input else input
             return_bytes = isinstance(first, bytes)
@@ -223,11 +223,11 @@ class SentencePieceProcessor(NamedMethods):
             reverse=bool(given(reverse, self._reverse)),
             emit_unk_piece=bool(given(emit_unk_piece, self._emit_unk_piece)),
         )
-        size = max(_casting.as_int(given(nbest_size, self._nbest_size)), 1)
+        size = max(errors.as_int(given(nbest_size, self._nbest_size)), 1)
         if kind == "offset_mapping":
             raise UsageError(f"return_type is {kind!r}, which NBestEncode does not have")
         many = isinstance(input, list)
-        texts = [_casting.as_bytes(text) for text in (input if many else [input])]
+        texts = [errors.as_bytes(text) for text in (input if many else [input])]
         model = self._loaded()
         options.check(model, kind)
         check_nbest(model, size)
@@ -300,12 +300,12 @@ class SentencePieceProcessor(NamedMethods):
             raise UsageError(f"return_type is {kind!r}, which Decode does not have")
         if input is None or (isinstance(input, (str, bytes)) and not input):
             input = []  # noqa: A001
-        elif not _casting.is_sequence(input):
+        elif not errors.is_sequence(input):
             input = [input]  # noqa: A001
         model = self._loaded()
         if not is_batch(input):
             return decode_one(model, input, kind, return_bytes=bool(return_bytes))
-        first: Any = next((row for row in input if _casting.is_sequence(row) and len(row)), [])
+        first: Any = next((row for row in input if errors.is_sequence(row) and len(row)), [])
         pieces = is_pieces(first)
         as_bytes = pieces and isinstance(first[0], bytes)
         return [
@@ -323,8 +323,8 @@ class SentencePieceProcessor(NamedMethods):
         """The id of a piece, or of each of a sequence; the unknown piece's if there is none."""
         find = self._loaded().piece_to_id
         if isinstance(piece, (str, bytes)):
-            return find(_casting.as_bytes(piece))
-        return [find(one) for one in _casting.as_texts(piece)]
+            return find(errors.as_bytes(piece))
+        return [find(one) for one in errors.as_texts(piece)]
 
     def IdToPiece(self, id: Any) -> Any:  # noqa: A002
         """The piece of an id, or of each of a sequence."""
@@ -437,9 +437,9 @@ class SentencePieceProcessor(NamedMethods):
     def _of_ids(self, ids: Any, fact: Callable[[Model, int], Any]) -> Any:
         model = self._loaded()
         if hasattr(ids, "__index__") and not hasattr(ids, "__len__"):
-            number = _casting.as_int(ids)
+            number = errors.as_int(ids)
             model.check([number])
             return fact(model, number)
-        numbers = _casting.as_ids(ids)
+        numbers = errors.as_ids(ids)
         model.check(numbers)
         return [fact(model, number) for number in numbers]

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
+from jeton._reference.bpe import merge_steps
+from jeton._reference.learning import join_all
 from jeton.compat.tiktoken.core import Encoding
 from jeton.compat.tiktoken.registry import get_encoding
 from jeton.errors import TrainingError
@@ -78,18 +80,16 @@ def bpe_encode(
     visualise: str | None = "colour",
 ) -> list[int]:
     """Ids of one word: the pair of the lowest rank is merged, the leftmost first, until none is."""
-    parts = [bytes([byte]) for byte in input]
-    while True:
+
+    def join(left: bytes, right: bytes) -> tuple[int, bytes] | None:
+        rank = mergeable_ranks.get(left + right)
+        return None if rank is None else (rank, left + right)
+
+    parts: Iterable[bytes] = [bytes([byte]) for byte in input]
+    _show(parts, visualise)
+    for step in merge_steps([*parts], join=join):
+        parts = step.tokens
         _show(parts, visualise)
-        ranked = [
-            (rank, place)
-            for place, (left, right) in enumerate(pairwise(parts))
-            if (rank := mergeable_ranks.get(left + right)) is not None
-        ]
-        if not ranked:
-            break
-        _, place = min(ranked)
-        parts[place : place + 2] = [parts[place] + parts[place + 1]]
     if visualise:
         sys.stdout.write("\n")
     return [mergeable_ranks[part] for part in parts]
@@ -109,7 +109,7 @@ def bpe_train(
             raise TrainingError(f"after {len(ranks)} tokens no pair is left to merge")
         pair, _ = max(counts.items(), key=lambda row: row[1])
         ranks[pair[0] + pair[1]] = len(ranks)
-        words = [_merged(word, pair) for word in words]
+        words = [join_all(word, pair, pair[0] + pair[1]) for word in words]
         if visualise:
             sys.stdout.write(f"token {len(ranks)}: {pair[0]!r} + {pair[1]!r}\n")
             _show((token for word in words[:50] for token in word), visualise)
@@ -139,19 +139,6 @@ def train_simple_encoding() -> SimpleBytePairEncoding:
 
 def _words(pat_str: str) -> Encoding:
     return Encoding("words", pat_str=pat_str, mergeable_ranks=_BYTES, special_tokens={})
-
-
-def _merged(word: list[bytes], pair: tuple[bytes, bytes]) -> list[bytes]:
-    merged: list[bytes] = []
-    place = 0
-    while place < len(word):
-        if tuple(word[place : place + 2]) == pair:
-            merged.append(pair[0] + pair[1])
-            place += 2
-        else:
-            merged.append(word[place])
-            place += 1
-    return merged
 
 
 def _show(parts: Iterable[bytes], visualise: str | None) -> None:

@@ -10,12 +10,10 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from jeton.compat.tiktoken.errors import VocabularyTypeError
+from jeton.compat.tiktoken._building import VocabularyTypeError
 
 if TYPE_CHECKING:
     from jeton.compat.tiktoken.core import Encoding
-
-__all__ = ["encode_bytes", "encode_with_unstable"]
 
 _BLANKS = frozenset(b" \n\t")
 

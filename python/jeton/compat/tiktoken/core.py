@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from jeton._core import Tokenizer
 from jeton.compat.tiktoken import _building, _unstable
-from jeton.compat.tiktoken.errors import (
+from jeton.compat.tiktoken._building import (
     DisallowedSpecialTokenError,
     IdRangeError,
     NotAnIdError,

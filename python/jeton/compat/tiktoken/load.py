@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from jeton._files import write_whole
-from jeton.compat.tiktoken.errors import VocabularySizeError
+from jeton.compat.tiktoken._building import VocabularySizeError
 from jeton.errors import FormatError, MissingExtraError, VocabularyError
 
 __all__ = [

@@ -6,8 +6,8 @@ Source: the tables of tiktoken 0.14.0 (``tiktoken/model.py``), read on 2026-11-2
 from __future__ import annotations
 
 from jeton._nearest import nearest
+from jeton.compat.tiktoken._building import UnmappedModelError
 from jeton.compat.tiktoken.core import Encoding
-from jeton.compat.tiktoken.errors import UnmappedModelError
 from jeton.compat.tiktoken.registry import get_encoding
 
 __all__ = [

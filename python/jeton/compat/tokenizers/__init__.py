@@ -19,7 +19,7 @@ from jeton.compat.tokenizers import (
     processors,
     trainers,
 )
-from jeton.compat.tokenizers._patterns import Regex
+from jeton.compat.tokenizers._cores import Regex
 from jeton.compat.tokenizers.added_token import AddedToken
 from jeton.compat.tokenizers.encoding import Encoding
 from jeton.compat.tokenizers.implementations import (

@@ -14,19 +14,6 @@ from typing import Any, ClassVar, Final, Generic, NamedTuple, Self, TypeVar, cas
 from jeton.compat.tokenizers._arguments import as_kind, one_character
 from jeton.errors import FormatError, UsageError
 
-__all__ = [
-    "LONG",
-    "SHORT",
-    "Choice",
-    "Component",
-    "Field",
-    "Members",
-    "adopt",
-    "edits",
-    "rebuild",
-    "spelled",
-]
-
 T = TypeVar("T")
 
 
@@ -141,6 +128,13 @@ class Component:
         if kind is not None:
             cls.kind = kind
             cls.family[kind] = cls
+
+    def _fill(self, arguments: Mapping[str, Any]) -> None:
+        """Set the fields to the arguments of ``__init__``: all its local names but ``self``."""
+        self._fields = {}
+        for name, value in arguments.items():
+            if name != "self":
+                setattr(self, name, value)
 
     def _set(self, name: str, value: Any) -> None:
         # A new dictionary, so that another thread reads the old description or the new one.

@@ -7,18 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from jeton._core import Tokenizer, from_hf_json
+from jeton.compat.tokenizers._arguments import as_kind
 from jeton.compat.tokenizers.added_token import AddedToken
-
-__all__ = [
-    "aligned",
-    "core_of",
-    "decode_strings",
-    "document",
-    "normalize",
-    "pretokenize",
-    "probe",
-    "written",
-]
 
 # A vocabulary of the 256 bytes, to which a model without characters of its own falls back: its
 # tokens spell out whatever pretokens it is given.
@@ -138,3 +128,30 @@ def decode_strings(description: Mapping[str, Any], tokens: Sequence[str]) -> str
     # A name that is no token: the model never meets text here.
     model = {"type": "WordLevel", "vocab": numbers, "unk_token": "<unk>"}
     return core_of(document(model=written(model), decoder=written(description))).decode(ids)
+
+
+# Patterns: plain texts, or regular expressions in Oniguruma's syntax.
+
+
+class Regex:
+    """A regular expression."""
+
+    def __init__(self, s: str) -> None:
+        self._pattern = as_kind(s, str, "s")
+        # A pattern that is none is refused now, and not when a tokenizer is made of it.
+        normalize({"type": "Replace", "pattern": {"Regex": s}, "content": ""}, "")
+
+    def __repr__(self) -> str:
+        return f'Regex("{self._pattern}")'
+
+    def __reduce__(self) -> tuple[type[Regex], tuple[str]]:
+        return Regex, (self._pattern,)
+
+
+def pattern_of(pattern: Any) -> dict[str, str]:
+    """A pattern as files have it."""
+    if isinstance(pattern, str):
+        return {"String": as_kind(pattern, str, "pattern")}
+    if isinstance(pattern, Regex):
+        return {"Regex": pattern._pattern}
+    raise TypeError(f"argument 'pattern': a str or a Regex is needed, not {pattern!r}")

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jeton._core import Tokenizer
+from jeton.compat.tokenizers._arguments import GuardedText
 from jeton.compat.tokenizers._cores import pretokenize, probe
-from jeton.compat.tokenizers._guarded import GuardedText
 from jeton.compat.tokenizers._limits import Padding, Truncation, pad_batch, truncate_pair
 from jeton.compat.tokenizers._placing import Frame, Trim, added_tokens, frame_of, process
 from jeton.compat.tokenizers.added_token import AddedToken
 from jeton.compat.tokenizers.encoding import COLUMNS, Encoding, merged
 from jeton.errors import EncodeError, UsageError
-
-__all__ = ["Engine", "Task"]
 
 Sequence = str | list[str]
 

@@ -15,8 +15,6 @@ from jeton.pretokenizing.segmenters import in_batches
 if TYPE_CHECKING:
     from jeton.compat.tokenizers.tokenizer import Tokenizer
 
-__all__ = ["BATCH_CHARS", "batches", "count", "learn_merges", "learn_pieces", "learn_tokens"]
-
 BATCH_CHARS: Final = 1 << 22
 """Texts are counted in batches of about this many characters: little beside what counting takes."""
 

@@ -16,8 +16,6 @@ from jeton.compat.tokenizers._arguments import (
 from jeton.compat.tokenizers.encoding import Encoding
 from jeton.errors import EncodeError, UsageError
 
-__all__ = ["Padding", "Truncation", "pad_batch", "padded_length", "truncate_pair"]
-
 STRATEGIES: Final = {
     "longest_first": "LongestFirst",
     "only_first": "OnlyFirst",

@@ -15,8 +15,6 @@ from jeton.compat.tokenizers.added_token import AddedToken, adopt_token
 from jeton.compat.tokenizers.models import Model, Unigram
 from jeton.errors import UsageError
 
-__all__ = ["Pipeline"]
-
 
 class Pipeline:
     """Components, added tokens and settings, which can be changed, and an engine made of them.

@@ -10,15 +10,6 @@ from jeton._files import write_whole
 from jeton.compat.tokenizers._arguments import MAX_ID
 from jeton.errors import FormatError
 
-__all__ = [
-    "read_json_vocab",
-    "read_merges",
-    "read_vocab_txt",
-    "write_json_vocab",
-    "write_merges",
-    "write_vocab_txt",
-]
-
 
 def _read(path: Path) -> str:
     try:

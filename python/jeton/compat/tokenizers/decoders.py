@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from jeton.compat.tokenizers._arguments import MAX_ID, as_kind, unsigned
 from jeton.compat.tokenizers._component import Character, Choice, Component, Field, Members
-from jeton.compat.tokenizers._cores import decode_strings
-from jeton.compat.tokenizers._patterns import Regex, pattern_of
+from jeton.compat.tokenizers._cores import Regex, decode_strings, pattern_of
 from jeton.compat.tokenizers.pre_tokenizers import PREPEND_SCHEMES
 from jeton.errors import DecodeError
 
@@ -123,9 +122,7 @@ class WordPiece(Decoder, kind="WordPiece"):
     cleanup = Field("cleanup", bool)
 
     def __init__(self, prefix: str = "##", cleanup: bool = True) -> None:
-        self._fields = {}
-        self.prefix = prefix
-        self.cleanup = cleanup
+        self._fill(locals())
 
 
 class BPEDecoder(Decoder, kind="BPEDecoder"):
@@ -134,8 +131,7 @@ class BPEDecoder(Decoder, kind="BPEDecoder"):
     suffix = Field("suffix", str)
 
     def __init__(self, suffix: str = "</w>") -> None:
-        self._fields = {}
-        self.suffix = suffix
+        self._fill(locals())
 
 
 class CTC(Decoder, kind="CTC"):
@@ -148,10 +144,7 @@ class CTC(Decoder, kind="CTC"):
     def __init__(
         self, pad_token: str = "<pad>", word_delimiter_token: str = "|", cleanup: bool = True
     ) -> None:
-        self._fields = {}
-        self.pad_token = pad_token
-        self.word_delimiter_token = word_delimiter_token
-        self.cleanup = cleanup
+        self._fill(locals())
 
 
 class Metaspace(Decoder, kind="Metaspace"):
@@ -164,10 +157,7 @@ class Metaspace(Decoder, kind="Metaspace"):
     def __init__(
         self, replacement: str = "▁", prepend_scheme: str = "always", split: bool = True
     ) -> None:
-        self._fields = {}
-        self.replacement = replacement
-        self.prepend_scheme = prepend_scheme
-        self.split = split
+        self._fill(locals())
 
 
 class Sequence(Members, Decoder, kind="Sequence"):

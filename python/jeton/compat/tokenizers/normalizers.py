@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from jeton.compat.tokenizers._arguments import as_kind
 from jeton.compat.tokenizers._component import Component, Field, Members
-from jeton.compat.tokenizers._cores import normalize
-from jeton.compat.tokenizers._patterns import Regex, pattern_of
+from jeton.compat.tokenizers._cores import Regex, normalize, pattern_of
 from jeton.compat.tokenizers.strings import NormalizedString, lent, run_custom
 
 __all__ = [
@@ -95,11 +94,7 @@ class BertNormalizer(Normalizer, kind="BertNormalizer"):
         strip_accents: bool | None = None,
         lowercase: bool = True,
     ) -> None:
-        self._fields = {}
-        self.clean_text = clean_text
-        self.handle_chinese_chars = handle_chinese_chars
-        self.strip_accents = strip_accents
-        self.lowercase = lowercase
+        self._fill(locals())
 
 
 class _Plain(Normalizer):
@@ -148,9 +143,7 @@ class Strip(Normalizer, kind="Strip"):
     right = Field("strip_right", bool)
 
     def __init__(self, left: bool = True, right: bool = True) -> None:
-        self._fields = {}
-        self.left = left
-        self.right = right
+        self._fill(locals())
 
 
 class Prepend(Normalizer, kind="Prepend"):
@@ -159,8 +152,7 @@ class Prepend(Normalizer, kind="Prepend"):
     prepend = Field("prepend", str)
 
     def __init__(self, prepend: str = "▁") -> None:
-        self._fields = {}
-        self.prepend = prepend
+        self._fill(locals())
 
 
 class Replace(Normalizer, kind="Replace"):

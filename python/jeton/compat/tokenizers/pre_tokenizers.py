@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from jeton.compat.tokenizers._arguments import as_kind
 from jeton.compat.tokenizers._component import Character, Choice, Component, Field, Members
-from jeton.compat.tokenizers._cores import pretokenize, probe, written
-from jeton.compat.tokenizers._patterns import Regex, pattern_of
+from jeton.compat.tokenizers._cores import Regex, pattern_of, pretokenize, probe, written
 from jeton.compat.tokenizers.strings import NormalizedString, PreTokenizedString, lent, run_custom
 
 __all__ = [
@@ -128,10 +127,7 @@ class ByteLevel(PreTokenizer, kind="ByteLevel"):
         use_regex: bool = True,
         **_kwargs: Any,
     ) -> None:
-        self._fields = {}
-        self.add_prefix_space = add_prefix_space
-        self.trim_offsets = trim_offsets
-        self.use_regex = use_regex
+        self._fill(locals())
 
     @staticmethod
     def alphabet() -> list[str]:
@@ -146,8 +142,7 @@ class CharDelimiterSplit(PreTokenizer, kind="CharDelimiterSplit"):
     delimiter = Character("delimiter")
 
     def __init__(self, delimiter: str) -> None:
-        self._fields = {}
-        self.delimiter = delimiter
+        self._fill(locals())
 
 
 class Digits(PreTokenizer, kind="Digits"):
@@ -156,8 +151,7 @@ class Digits(PreTokenizer, kind="Digits"):
     individual_digits = Field("individual_digits", bool)
 
     def __init__(self, individual_digits: bool = False) -> None:
-        self._fields = {}
-        self.individual_digits = individual_digits
+        self._fill(locals())
 
 
 class FixedLength(PreTokenizer, kind="FixedLength"):
@@ -166,8 +160,7 @@ class FixedLength(PreTokenizer, kind="FixedLength"):
     length = Field("length", int)
 
     def __init__(self, length: int = 5) -> None:
-        self._fields = {}
-        self.length = length
+        self._fill(locals())
 
 
 class Punctuation(PreTokenizer, kind="Punctuation"):
@@ -176,8 +169,7 @@ class Punctuation(PreTokenizer, kind="Punctuation"):
     behavior = Choice("behavior", BEHAVIORS, error=ValueError)
 
     def __init__(self, behavior: str = "isolated") -> None:
-        self._fields = {}
-        self.behavior = behavior
+        self._fill(locals())
 
 
 class Metaspace(PreTokenizer, kind="Metaspace"):
@@ -190,10 +182,7 @@ class Metaspace(PreTokenizer, kind="Metaspace"):
     def __init__(
         self, replacement: str = "▁", prepend_scheme: str = "always", split: bool = True
     ) -> None:
-        self._fields = {}
-        self.replacement = replacement
-        self.prepend_scheme = prepend_scheme
-        self.split = split
+        self._fill(locals())
 
 
 class Split(PreTokenizer, kind="Split"):

@@ -15,9 +15,9 @@ from jeton.compat.tokenizers import decoders, normalizers, pre_tokenizers, proce
 from jeton.compat.tokenizers._arguments import MAX_ID, as_kind, unsigned
 from jeton.compat.tokenizers._component import LONG, SHORT, spelled
 from jeton.compat.tokenizers._cores import core_of
-from jeton.compat.tokenizers._inputs import batch_inputs, one_input
 from jeton.compat.tokenizers._limits import Padding, Truncation, pad_batch
 from jeton.compat.tokenizers._pipeline import Pipeline
+from jeton.compat.tokenizers._placing import batch_inputs, one_input
 from jeton.compat.tokenizers.added_token import AddedToken
 from jeton.compat.tokenizers.encoding import Encoding
 from jeton.compat.tokenizers.models import model_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jeton._core import PretokenCounts, TextBatch, train_bpe
@@ -41,13 +41,10 @@ class Trainer(Component):
     family: ClassVar[dict[str, type[Component]]] = {}
     model: ClassVar[str] = ""
 
-    def _begin(self, special_tokens: Iterable[Any] | None, **fields: Any) -> None:
-        self._fields = {}
-        known = type(self).__mro__
-        for name, value in fields.items():
-            checks = [kind.__dict__[name] for kind in known if name in kind.__dict__]
-            self._fields = {**self._fields, name: checks[0].check(value)}
-        self.special_tokens = list(special_tokens or [])
+    def _fill(self, arguments: Mapping[str, Any]) -> None:
+        fields = {name: value for name, value in arguments.items() if name != "special_tokens"}
+        super()._fill(fields)
+        self.special_tokens = list(arguments["special_tokens"] or [])
 
     def _description(self) -> dict[str, Any]:
         tokens = [token.__getstate__() for token in self._special]
@@ -128,18 +125,7 @@ class BpeTrainer(Trainer, kind="BpeTrainer"):
         end_of_word_suffix: str | None = None,
         max_token_length: int | None = None,
     ) -> None:
-        self._begin(
-            special_tokens,
-            vocab_size=vocab_size,
-            min_frequency=min_frequency,
-            show_progress=show_progress,
-            progress_format=progress_format,
-            limit_alphabet=limit_alphabet,
-            initial_alphabet=initial_alphabet,
-            continuing_subword_prefix=continuing_subword_prefix,
-            end_of_word_suffix=end_of_word_suffix,
-            max_token_length=max_token_length,
-        )
+        self._fill(locals())
 
     def _refuse(self, what: str) -> TrainingError:
         return TrainingError(
@@ -272,16 +258,7 @@ class WordPieceTrainer(Trainer, kind="WordPieceTrainer"):
         continuing_subword_prefix: str | None = "##",
         end_of_word_suffix: str | None = None,
     ) -> None:
-        self._begin(
-            special_tokens,
-            vocab_size=vocab_size,
-            min_frequency=min_frequency,
-            show_progress=show_progress,
-            limit_alphabet=limit_alphabet,
-            initial_alphabet=initial_alphabet,
-            continuing_subword_prefix=continuing_subword_prefix,
-            end_of_word_suffix=end_of_word_suffix,
-        )
+        self._fill(locals())
 
     def _learn(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
         prefix = self._fields["continuing_subword_prefix"]
@@ -329,12 +306,7 @@ class WordLevelTrainer(Trainer, kind="WordLevelTrainer"):
         show_progress: bool = True,
         special_tokens: Sequence[Any] = (),
     ) -> None:
-        self._begin(
-            special_tokens,
-            vocab_size=vocab_size,
-            min_frequency=min_frequency,
-            show_progress=show_progress,
-        )
+        self._fill(locals())
 
     def _learn(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
         vocab = learn_tokens(
@@ -375,16 +347,7 @@ class UnigramTrainer(Trainer, kind="UnigramTrainer"):
         max_piece_length: int = 16,
         n_sub_iterations: int = 2,
     ) -> None:
-        self._begin(
-            special_tokens,
-            vocab_size=vocab_size,
-            show_progress=show_progress,
-            initial_alphabet=initial_alphabet,
-            shrinking_factor=shrinking_factor,
-            unk_token=unk_token,
-            max_piece_length=max_piece_length,
-            n_sub_iterations=n_sub_iterations,
-        )
+        self._fill(locals())
 
     def _learn(self, tokenizer: Tokenizer, texts: Iterator[str]) -> None:
         special = [token.content for token in self._special]

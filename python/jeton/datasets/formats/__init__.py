@@ -1,28 +1,21 @@
-"""Formats of data sets, one module each, behind one protocol."""
+"""Formats of data sets: a subclass of `ShardFormat` in a module each, and its line here."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jeton.datasets.formats.base import ShardFormat, ShardIds, ShardLayout, ShardRecord
+from jeton.datasets.formats.columns import ArrowFormat, ParquetFormat
+from jeton.datasets.formats.datatrove import DatatroveFormat
+from jeton.datasets.formats.litdata import LitDataFormat
+from jeton.datasets.formats.mds import MdsFormat
+from jeton.datasets.formats.megatron import MegatronFormat
+from jeton.datasets.formats.nanochat import NanochatFormat
+from jeton.datasets.formats.numpy_map import NumpyFormat
 
-if TYPE_CHECKING:
-    from jeton.datasets.options import DataFormat
+__all__ = ["FORMATS", "ShardFormat", "ShardIds", "ShardLayout", "ShardRecord"]
 
-__all__ = ["ShardFormat", "ShardIds", "ShardLayout", "ShardRecord", "shard_format"]
-
-
-def shard_format(name: DataFormat) -> ShardFormat:
-    """Return the format of a name."""
-    from jeton.datasets.formats.columns import ArrowFormat, ParquetFormat
-    from jeton.datasets.formats.datatrove import DatatroveFormat
-    from jeton.datasets.formats.litdata import LitDataFormat
-    from jeton.datasets.formats.mds import MdsFormat
-    from jeton.datasets.formats.megatron import MegatronFormat
-    from jeton.datasets.formats.nanochat import NanochatFormat
-    from jeton.datasets.formats.numpy_map import NumpyFormat
-
-    known: tuple[ShardFormat, ...] = (
+FORMATS: dict[str, ShardFormat] = {
+    kind.name: kind
+    for kind in (
         MegatronFormat(),
         NumpyFormat(),
         ParquetFormat(),
@@ -32,4 +25,5 @@ def shard_format(name: DataFormat) -> ShardFormat:
         DatatroveFormat(),
         NanochatFormat(),
     )
-    return next(found for found in known if found.name == name)
+}
+"""Formats by their names, in the order of messages."""

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import os
+import struct
+import tempfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from jeton.errors import FormatError, LimitError
+
 if TYPE_CHECKING:
     from jeton._core import TextBatch
-    from jeton.datasets.options import DatasetOptions
+    from jeton.datasets.options import DataFormat, DatasetOptions
+
 
 TEMPORARY_SUFFIX = ".jeton-tmp"
 """End of the names of files that are being written."""
@@ -139,33 +145,42 @@ class ShardWriter(Protocol):
         """Remove what was written."""
 
 
-class ShardFormat(Protocol):
-    """One format of data sets."""
+class ShardFormat(ABC):
+    """One format of data sets: a subclass, and a line in ``jeton.datasets.formats``.
 
-    @property
-    def name(self) -> str:
-        """The name on the command line."""
+    Attributes:
+        name: The name on the command line.
+        default_shard_tokens: Tokens of a shard where nobody says how many.
+        holds_text: True if the files hold texts instead of ids.
+        marks_documents: False if only end tokens part documents: the ids are one long row.
+        takes_columns: True if the files can have columns beside ``input_ids``.
+        takes_label_mask: True if a mask of labels can stand beside each shard.
+    """
 
-    @property
-    def default_shard_tokens(self) -> int:
-        """Tokens of a shard where nobody says how many."""
+    name: ClassVar[DataFormat]
+    default_shard_tokens: ClassVar[int] = 1 << 30
+    holds_text: ClassVar[bool] = False
+    marks_documents: ClassVar[bool] = True
+    takes_columns: ClassVar[bool] = False
+    takes_label_mask: ClassVar[bool] = False
 
-    @property
-    def holds_text(self) -> bool:
-        """True if the files hold texts instead of ids."""
-
+    @abstractmethod
     def dtype(self, vocab_size: int) -> np.dtype[Any]:
         """The numbers that hold the ids of a vocabulary."""
 
     def largest_shard_tokens(self, dtype: np.dtype[Any]) -> int | None:
         """The most tokens that a shard can hold; None: no limit."""
+        return None
 
+    @abstractmethod
     def open_shard(self, layout: ShardLayout, number: int) -> ShardWriter:
         """Begin a shard."""
 
     def finish(self, layout: ShardLayout, shards: Sequence[ShardRecord]) -> tuple[str, ...]:
         """Write the files that tell of all shards; return their names."""
+        return ()
 
+    @abstractmethod
     def read_shard(
         self, layout: ShardLayout, shard: ShardRecord, eos_id: int | None
     ) -> Iterator[ShardIds]:
@@ -277,3 +292,132 @@ def blocks_of(n: int, size: int = BLOCK_DOCUMENTS) -> Iterator[tuple[int, int]]:
     """Yield the bounds of blocks of at most ``size`` of ``n`` things."""
     for start in range(0, n, size):
         yield start, min(n, start + size)
+
+
+# Items whose header stands before them in the file: they wait in a temporary file.
+
+COPY_BYTES = 4 << 20
+
+
+class BodySpool:
+    """The bytes of items, and the size of each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `close`
+        self._sizes: list[NDArray[np.int64]] = []
+        self.n_bytes = 0
+
+    def write(self, data: bytes | NDArray[Any]) -> None:
+        """Add bytes.
+
+        Raises:
+            OSError: The disk is full.
+        """
+        self._file.write(data.tobytes() if isinstance(data, np.ndarray) else data)
+        self.n_bytes += data.nbytes if isinstance(data, np.ndarray) else len(data)
+
+    def add_sizes(self, sizes: NDArray[np.int64]) -> None:
+        """Tell the sizes of the items that were added."""
+        self._sizes.append(np.asarray(sizes, dtype=np.int64))
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Return the size of each item in bytes."""
+        return np.concatenate([np.zeros(0, np.int64), *self._sizes])
+
+    def check(self, n_header_bytes: int, limit: int, what: str) -> None:
+        """Refuse a file whose positions do not fit.
+
+        Raises:
+            LimitError: It is too large.
+        """
+        if n_header_bytes + self.n_bytes > limit:
+            raise LimitError(
+                f"a document of {int(self.sizes().max()):,} bytes of ids is too large: {what} "
+                f"hold up to {limit:,} bytes\nhint: cut it, or take the format numpy or megatron",
+                what="document",
+                limit=limit,
+            )
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the bytes from the first on."""
+        self._file.flush()
+        self._file.seek(0)
+        while block := self._file.read(COPY_BYTES):
+            yield block
+
+    def close(self) -> None:
+        """Remove the temporary file."""
+        self._file.close()
+
+
+# Lengths of the documents of a shard, in a temporary file: an index needs them after the ids.
+
+
+class LengthSpool:
+    """Numbers that are written once and read several times, in bounded memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `close`
+        self.n = 0
+
+    def append(self, lengths: NDArray[np.int64]) -> None:
+        """Add numbers.
+
+        Raises:
+            OSError: The disk is full.
+        """
+        self._file.write(np.ascontiguousarray(lengths, dtype="<i8").tobytes())
+        self.n += len(lengths)
+
+    def blocks(self) -> Iterator[NDArray[np.int64]]:
+        """Yield the numbers from the first on."""
+        self._file.flush()
+        self._file.seek(0)
+        left = self.n
+        while left:
+            n = min(left, BLOCK_DOCUMENTS)
+            yield np.frombuffer(self._file.read(8 * n), dtype="<i8")
+            left -= n
+
+    def ends(self) -> Iterator[NDArray[np.int64]]:
+        """Yield where each document ends, in tokens from the beginning of the shard."""
+        total = 0
+        for block in self.blocks():
+            ends = total + np.cumsum(block)
+            total = int(ends[-1])
+            yield ends
+
+    def close(self) -> None:
+        """Remove the temporary file."""
+        self._file.close()
+
+
+# Documents of a shard, whatever somebody did to its files.
+
+_OF_DAMAGE = (ValueError, IndexError, KeyError, OverflowError, TypeError, struct.error)
+"""Errors of a reader whose file says what cannot be."""
+
+
+def documents_of(
+    kind: ShardFormat, layout: ShardLayout, shard: ShardRecord, eos_id: int | None
+) -> Iterator[ShardIds]:
+    """Yield the documents of a shard, some at a time.
+
+    Raises:
+        FormatError: The files are not what they should be.
+        OSError: One cannot be read.
+    """
+    name = shard.files[0].name
+    path = str(layout.folder / name)
+    try:
+        for block in kind.read_shard(layout, shard, eos_id):
+            offsets = block.offsets
+            if offsets[0] != 0 or offsets[-1] != len(block.ids) or (np.diff(offsets) < 0).any():
+                raise ValueError("its documents do not follow one another")
+            yield block
+    except _OF_DAMAGE as error:
+        raise FormatError(
+            f"{path}: damaged: {(str(error).splitlines() or ['unknown'])[0]}\n"
+            "hint: make the data set again, or fetch its files again",
+            path=path,
+        ) from error

@@ -18,6 +18,7 @@ from jeton._foreign import json_of
 from jeton.datasets.formats.base import (
     FileRecord,
     ShardFile,
+    ShardFormat,
     ShardIds,
     ShardLayout,
     ShardRecord,
@@ -103,28 +104,20 @@ class RowBuffer:
         return len(self._lengths)
 
 
-class ParquetFormat:
+class ParquetFormat(ShardFormat):
     """``train-NNNNN.parquet``."""
 
     name = "parquet"
+    takes_columns = True
     default_shard_tokens = 1 << 27
-    holds_text = False
 
     def dtype(self, vocab_size: int) -> np.dtype[Any]:
         """Signed four bytes."""
         return np.dtype("<i4")
 
-    def largest_shard_tokens(self, dtype: np.dtype[Any]) -> int | None:
-        """None: a file has any number of row groups."""
-        return None
-
     def open_shard(self, layout: ShardLayout, number: int) -> _TableShard:
         """Begin a shard."""
         return _TableShard(layout, f"train-{number:05d}.parquet", is_parquet=True)
-
-    def finish(self, layout: ShardLayout, shards: Sequence[ShardRecord]) -> tuple[str, ...]:
-        """Nothing tells of all shards."""
-        return ()
 
     def read_shard(
         self, layout: ShardLayout, shard: ShardRecord, eos_id: int | None
@@ -143,20 +136,16 @@ class ParquetFormat:
                 yield _ids_of(chunk)
 
 
-class ArrowFormat:
+class ArrowFormat(ShardFormat):
     """``data-NNNNN.arrow``, a stream of record batches each, for ``datasets.load_from_disk``."""
 
     name = "arrow"
+    takes_columns = True
     default_shard_tokens = 1 << 27
-    holds_text = False
 
     def dtype(self, vocab_size: int) -> np.dtype[Any]:
         """Signed four bytes."""
         return np.dtype("<i4")
-
-    def largest_shard_tokens(self, dtype: np.dtype[Any]) -> int | None:
-        """None: a file has any number of record batches."""
-        return None
 
     def open_shard(self, layout: ShardLayout, number: int) -> _TableShard:
         """Begin a shard."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from jeton.datasets.formats.base import (
     FileRecord,
+    LengthSpool,
     ShardFile,
+    ShardFormat,
     ShardIds,
     ShardLayout,
     ShardRecord,
 )
-from jeton.datasets.formats.lengths import LengthSpool
 from jeton.datasets.formats.megatron import read_in_blocks
 from jeton.errors import FormatError
 
@@ -24,28 +25,18 @@ if TYPE_CHECKING:
     from jeton._core import TextBatch
 
 
-class DatatroveFormat:
+class DatatroveFormat(ShardFormat):
     """Little-endian integers of two or four bytes, with an index of 64 bits."""
 
     name = "datatrove"
-    default_shard_tokens = 1 << 30
-    holds_text = False
 
     def dtype(self, vocab_size: int) -> np.dtype[Any]:
         """Two bytes up to 65,536 ids, else four; both unsigned."""
         return np.dtype("<u2" if vocab_size <= 1 << 16 else "<u4")
 
-    def largest_shard_tokens(self, dtype: np.dtype[Any]) -> int | None:
-        """None: the index has 64 bits."""
-        return None
-
     def open_shard(self, layout: ShardLayout, number: int) -> _DatatroveShard:
         """Begin a shard."""
         return _DatatroveShard(layout, number)
-
-    def finish(self, layout: ShardLayout, shards: Sequence[ShardRecord]) -> tuple[str, ...]:
-        """Nothing tells of all shards."""
-        return ()
 
     def read_shard(
         self, layout: ShardLayout, shard: ShardRecord, eos_id: int | None

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from jeton._files import write_whole
 from jeton.datasets.formats.base import (
+    BodySpool,
     FileRecord,
     ShardFile,
+    ShardFormat,
     ShardIds,
     ShardLayout,
     ShardRecord,
 )
-from jeton.datasets.formats.bodies import BodySpool
 from jeton.datasets.formats.megatron import read_in_blocks
 from jeton.errors import FormatError
 
@@ -39,12 +40,12 @@ _SPEC = '[1, {"type": null, "context": null, "children_spec": []}]'
 """An item that is one array, in the notation of PyTorch's trees."""
 
 
-class LitDataFormat:
+class LitDataFormat(ShardFormat):
     """``chunk-0-N.bin`` and ``index.json``."""
 
     name = "litdata"
+    marks_documents = False
     default_shard_tokens = 1 << 24
-    holds_text = False
 
     def dtype(self, vocab_size: int) -> np.dtype[Any]:
         """Two bytes up to 65,536 ids, else signed four: PyTorch takes both."""

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from jeton._files import write_whole
 from jeton.datasets.formats.base import (
+    BodySpool,
     FileRecord,
     ShardFile,
+    ShardFormat,
     ShardIds,
     ShardLayout,
     ShardRecord,
 )
-from jeton.datasets.formats.bodies import BodySpool
 from jeton.errors import FormatError
 
 if TYPE_CHECKING:
@@ -37,12 +38,11 @@ _SHAPE_CODES = ((1 << 8, 0, "u1"), (1 << 16, 1, "<u2"), (1 << 32, 2, "<u4"))
 READ_DOCUMENTS = 4096
 
 
-class MdsFormat:
+class MdsFormat(ShardFormat):
     """``shard.NNNNN.mds`` and ``index.json``."""
 
     name = "mds"
     default_shard_tokens = 1 << 24
-    holds_text = False
 
     def dtype(self, vocab_size: int) -> np.dtype[Any]:
         """Two bytes up to 65,536 ids, else signed four."""

@@ -5,7 +5,7 @@ A document is one sequence here. ``jeton.formats.megatron_index`` has the bytes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from jeton.datasets.formats.base import (
     FileRecord,
+    LengthSpool,
     ShardFile,
+    ShardFormat,
     ShardIds,
     ShardLayout,
     ShardRecord,
     blocks_of,
 )
-from jeton.datasets.formats.lengths import LengthSpool
 from jeton.errors import FormatError, LimitError
 from jeton.formats.megatron_index import (
     INDEX_HEADER,
@@ -42,28 +43,18 @@ READ_TOKENS = 1 << 22
 """Tokens that are read at a time."""
 
 
-class MegatronFormat:
+class MegatronFormat(ShardFormat):
     """Pairs of ``.bin`` and ``.idx``."""
 
     name = "megatron"
-    default_shard_tokens = 1 << 30
-    holds_text = False
 
     def dtype(self, vocab_size: int) -> np.dtype[Any]:
         """Two bytes below 65,500 ids, else signed four."""
         return np.dtype("<u2" if vocab_size < SMALL_VOCABULARY else "<i4")
 
-    def largest_shard_tokens(self, dtype: np.dtype[Any]) -> int | None:
-        """None: positions have 64 bits."""
-        return None
-
     def open_shard(self, layout: ShardLayout, number: int) -> _MegatronShard:
         """Begin a shard."""
         return _MegatronShard(layout, number)
-
-    def finish(self, layout: ShardLayout, shards: Sequence[ShardRecord]) -> tuple[str, ...]:
-        """Nothing tells of all shards."""
-        return ()
 
     def read_shard(
         self, layout: ShardLayout, shard: ShardRecord, eos_id: int | None

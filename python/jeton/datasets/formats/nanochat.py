@@ -6,7 +6,7 @@ processes and takes the last file for validation, so that two files are the leas
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from jeton.datasets.formats.base import (
     FileRecord,
     ShardFile,
+    ShardFormat,
     ShardIds,
     ShardLayout,
     ShardRecord,
@@ -29,7 +30,7 @@ GROUP_ROWS = 1024
 """Documents of a row group, as nanochat's own files have."""
 
 
-class NanochatFormat:
+class NanochatFormat(ShardFormat):
     """``shard_NNNNN.parquet`` with the column ``text``."""
 
     name = "nanochat"
@@ -40,17 +41,9 @@ class NanochatFormat:
         """Four bytes; no id is written."""
         return np.dtype("<u4")
 
-    def largest_shard_tokens(self, dtype: np.dtype[Any]) -> int | None:
-        """None: a file has any number of row groups."""
-        return None
-
     def open_shard(self, layout: ShardLayout, number: int) -> _TextShard:
         """Begin a shard."""
         return _TextShard(layout, number)
-
-    def finish(self, layout: ShardLayout, shards: Sequence[ShardRecord]) -> tuple[str, ...]:
-        """Nothing tells of all shards."""
-        return ()
 
     def read_shard(
         self, layout: ShardLayout, shard: ShardRecord, eos_id: int | None

@@ -6,7 +6,7 @@ other place that knows them. A label mask has one byte for each token, in a file
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from jeton.datasets.formats.base import (
     RECORDS_SUFFIX,
     FileRecord,
     ShardFile,
+    ShardFormat,
     ShardIds,
     ShardLayout,
     ShardRecord,
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 MASK_SUFFIX = ".label_mask.npy"
 
 
-class NumpyFormat:
+class NumpyFormat(ShardFormat):
     """Raw little-endian integers in ``.npy`` files without a header."""
 
     name = "numpy"
-    default_shard_tokens = 1 << 30
-    holds_text = False
+    marks_documents = False
+    takes_label_mask = True
 
     def dtype(self, vocab_size: int) -> np.dtype[Any]:
         """The smallest unsigned integers that hold the largest id."""
@@ -43,17 +44,9 @@ class NumpyFormat:
                 return np.dtype(kind)
         return np.dtype("<u8")
 
-    def largest_shard_tokens(self, dtype: np.dtype[Any]) -> int | None:
-        """None: nothing in the files states a position."""
-        return None
-
     def open_shard(self, layout: ShardLayout, number: int) -> _NumpyShard:
         """Begin a shard."""
         return _NumpyShard(layout, number)
-
-    def finish(self, layout: ShardLayout, shards: Sequence[ShardRecord]) -> tuple[str, ...]:
-        """Nothing tells of all shards."""
-        return ()
 
     def read_shard(
         self, layout: ShardLayout, shard: ShardRecord, eos_id: int | None

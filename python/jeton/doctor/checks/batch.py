@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from jeton.doctor.batches import IGNORED_LABEL
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.dumps import IGNORED_LABEL
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Basis, Severity
 
@@ -24,19 +24,17 @@ _INTEGER_LIMITS = {
 
 
 @known(
-    Failure(
-        id="ids-out-of-range",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="ids that the model has no row for",
-        symptom="`IndexError: index out of range in self`; on a GPU `device-side assert "
-        "triggered`, reported at some later, innocent line",
-        cause="ids of another tokenizer, tokens that were added to the tokenizer and not to the "
-        "model, or labels (-100) given as input",
-        remedy="CUDA_LAUNCH_BLOCKING=1 shows the true line; compare the tokenizer that made the "
-        "batch with the model's (`jeton doctor MODEL --batch DUMP`)",
-        needs=_NEEDS,
-    )
+    id="ids-out-of-range",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="ids that the model has no row for",
+    symptom="`IndexError: index out of range in self`; on a GPU `device-side assert triggered`, "
+    "reported at some later, innocent line",
+    cause="ids of another tokenizer, tokens that were added to the tokenizer and not to the "
+    "model, or labels (-100) given as input",
+    remedy="CUDA_LAUNCH_BLOCKING=1 shows the true line; compare the tokenizer that made the batch "
+    "with the model's (`jeton doctor MODEL --batch DUMP`)",
+    needs=_NEEDS,
 )
 def _out_of_range(patient: Patient) -> Iterator[Seen]:
     limit = patient.vocab_limit
@@ -67,17 +65,15 @@ def _out_of_range(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="ids-do-not-fit-type",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="ids are stored in a type that cannot hold all of them",
-        symptom="training looks healthy and the model learns rubbish: ids above the limit became "
-        "other ids without an error",
-        cause="uint16 holds ids up to 65,535; larger ones wrap around when they are stored",
-        remedy="tokenize again into uint32 (int32 for Megatron); wrapped ids cannot be recovered",
-        needs=(EvidenceKind.BATCH,),
-    )
+    id="ids-do-not-fit-type",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="ids are stored in a type that cannot hold all of them",
+    symptom="training looks healthy and the model learns rubbish: ids above the limit became "
+    "other ids without an error",
+    cause="uint16 holds ids up to 65,535; larger ones wrap around when they are stored",
+    remedy="tokenize again into uint32 (int32 for Megatron); wrapped ids cannot be recovered",
+    needs=(EvidenceKind.BATCH,),
 )
 def _type(patient: Patient) -> Iterator[Seen]:
     for batch in patient.batches:
@@ -106,16 +102,14 @@ def _type(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="batch-shapes-differ",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="arrays of a batch have different shapes",
-        symptom="a broadcast error, or worse: none, and a mask that belongs to other rows",
-        cause="ids were cut or padded, and what lies beside them was not",
-        remedy="cut and pad all arrays in one place (`tok.model_inputs` does)",
-        needs=_NEEDS,
-    )
+    id="batch-shapes-differ",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="arrays of a batch have different shapes",
+    symptom="a broadcast error, or worse: none, and a mask that belongs to other rows",
+    cause="ids were cut or padded, and what lies beside them was not",
+    remedy="cut and pad all arrays in one place (`tok.model_inputs` does)",
+    needs=_NEEDS,
 )
 def _shapes(patient: Patient) -> Iterator[Seen]:
     for batch in patient.batches:
@@ -135,20 +129,18 @@ _FOREIGN_SHARE = 0.5
 
 
 @known(
-    Failure(
-        id="batch-of-another-tokenizer",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="the ids are not what this tokenizer gives to their text",
-        symptom="loss starts far above ln(vocabulary size) or perplexity is absurd; nothing fails",
-        cause="the data set was tokenized with another tokenizer, or with another version or "
-        "setting of this one (split pattern, prefix space, normalization)",
-        remedy="find the tokenizer that made the data (its fingerprint should be stored beside it: "
-        "`jeton info`), or tokenize again; `jeton explain A B` shows where two differ",
-        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
-        source=f"in more than {_FOREIGN_SHARE:.0%} of the rows encode(decode(ids)) differs within "
-        "the row, its ends left out",
-    )
+    id="batch-of-another-tokenizer",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="the ids are not what this tokenizer gives to their text",
+    symptom="loss starts far above ln(vocabulary size) or perplexity is absurd; nothing fails",
+    cause="the data set was tokenized with another tokenizer, or with another version or setting "
+    "of this one (split pattern, prefix space, normalization)",
+    remedy="find the tokenizer that made the data (its fingerprint should be stored beside it: "
+    "`jeton info`), or tokenize again; `jeton explain A B` shows where two differ",
+    needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
+    source=f"in more than {_FOREIGN_SHARE:.0%} of the rows encode(decode(ids)) differs within "
+    "the row, its ends left out",
 )
 def _foreign(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -208,16 +200,14 @@ def _noncanonical(patient: Patient, ids: np.ndarray[tuple[int], np.dtype[np.int6
 
 
 @known(
-    Failure(
-        id="batch-longer-than-context",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="rows are longer than the context",
-        symptom="an index error in the position embeddings, or quality that falls with length",
-        cause="rows were not cut, or were cut to the length of another model",
-        remedy="truncate to the context, special tokens included, or split with overlap",
-        needs=_NEEDS,
-    )
+    id="batch-longer-than-context",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="rows are longer than the context",
+    symptom="an index error in the position embeddings, or quality that falls with length",
+    cause="rows were not cut, or were cut to the length of another model",
+    remedy="truncate to the context, special tokens included, or split with overlap",
+    needs=_NEEDS,
 )
 def _too_long(patient: Patient) -> Iterator[Seen]:
     context = patient.context_tokens
@@ -244,16 +234,14 @@ def _too_long(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="token-types-out-of-range",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="token types that the model does not have",
-        symptom="`index out of range in self` in token_type_embeddings",
-        cause="token_type_ids of BERT (0 and 1) given to a model with one type, as RoBERTa",
-        remedy="leave token_type_ids out for this model",
-        needs=(EvidenceKind.BATCH, EvidenceKind.MODEL),
-    )
+    id="token-types-out-of-range",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="token types that the model does not have",
+    symptom="`index out of range in self` in token_type_embeddings",
+    cause="token_type_ids of BERT (0 and 1) given to a model with one type, as RoBERTa",
+    remedy="leave token_type_ids out for this model",
+    needs=(EvidenceKind.BATCH, EvidenceKind.MODEL),
 )
 def _types(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
@@ -273,16 +261,14 @@ def _types(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="double-bos",
-        area=Area.BATCH,
-        severity=Severity.WARNING,
-        name="rows begin with two BOS tokens",
-        symptom="answers are a little worse than those of the same model elsewhere",
-        cause="the chat template wrote BOS and the tokenizer put another one before it",
-        remedy="encode rendered chats with add_special_tokens=False",
-        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
-    )
+    id="double-bos",
+    area=Area.BATCH,
+    severity=Severity.WARNING,
+    name="rows begin with two BOS tokens",
+    symptom="answers are a little worse than those of the same model elsewhere",
+    cause="the chat template wrote BOS and the tokenizer put another one before it",
+    remedy="encode rendered chats with add_special_tokens=False",
+    needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
 )
 def _double_bos(patient: Patient) -> Iterator[Seen]:
     beginnings = patient.role_ids("bos") - patient.role_ids("pad") - patient.role_ids("eos")
@@ -306,17 +292,15 @@ def _double_bos(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="missing-bos",
-        area=Area.BATCH,
-        severity=Severity.WARNING,
-        name="rows lack the BOS token that the tokenizer puts before texts",
-        symptom="the loss of the first tokens is huge, output is off; Gemma and Llama are "
-        "sensitive to it",
-        cause="texts were encoded without special tokens and nobody added them",
-        remedy="encode with add_special_tokens=True (not for text that a chat template rendered)",
-        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
-    )
+    id="missing-bos",
+    area=Area.BATCH,
+    severity=Severity.WARNING,
+    name="rows lack the BOS token that the tokenizer puts before texts",
+    symptom="the loss of the first tokens is huge, output is off; Gemma and Llama are sensitive "
+    "to it",
+    cause="texts were encoded without special tokens and nobody added them",
+    remedy="encode with add_special_tokens=True (not for text that a chat template rendered)",
+    needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
 )
 def _missing_bos(patient: Patient) -> Iterator[Seen]:
     before, _ = patient.added_around
@@ -333,15 +317,3 @@ def _missing_bos(patient: Patient) -> Iterator[Seen]:
             value=batch.n_rows,
             unit="rows",
         )
-
-
-CHECKS: tuple[Check, ...] = (
-    _out_of_range,
-    _type,
-    _shapes,
-    _foreign,
-    _too_long,
-    _types,
-    _double_bos,
-    _missing_bos,
-)

@@ -6,26 +6,23 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
-from jeton.doctor.patient import Patient
-from jeton.doctor.places import file_of_setting
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
+from jeton.doctor.patient import Patient, file_of_setting
 from jeton.findings import Severity
 
 
 @known(
-    Failure(
-        id="model-max-length-too-large",
-        area=Area.CONTEXT,
-        severity=Severity.WARNING,
-        name="the tokenizer lets through more tokens than the model has positions",
-        symptom="long texts end in `index out of range in self` (learned positions), or in fluent "
-        "nonsense (rotary ones)",
-        cause="model_max_length is larger than the positions of the model. RoBERTa and its "
-        "relatives keep two of their 514 positions for padding: 512 remain",
-        remedy="set model_max_length in tokenizer_config.json to the figure named here",
-        needs=(EvidenceKind.FOLDER, EvidenceKind.MODEL),
-        source="transformers 5.23.0, modeling_roberta.py (create_position_ids_from_input_ids)",
-    )
+    id="model-max-length-too-large",
+    area=Area.CONTEXT,
+    severity=Severity.WARNING,
+    name="the tokenizer lets through more tokens than the model has positions",
+    symptom="long texts end in `index out of range in self` (learned positions), or in fluent "
+    "nonsense (rotary ones)",
+    cause="model_max_length is larger than the positions of the model. RoBERTa and its relatives "
+    "keep two of their 514 positions for padding: 512 remain",
+    remedy="set model_max_length in tokenizer_config.json to the figure named here",
+    needs=(EvidenceKind.FOLDER, EvidenceKind.MODEL),
+    source="transformers 5.23.0, modeling_roberta.py (create_position_ids_from_input_ids)",
 )
 def _too_large(patient: Patient) -> Iterator[Seen]:
     assert patient.folder is not None
@@ -47,18 +44,16 @@ def _too_large(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="model-max-length-missing",
-        area=Area.CONTEXT,
-        severity=Severity.INFO,
-        name="truncation=True cuts nothing",
-        symptom="`Token indices sequence length is longer than ...` or nothing, and then an index "
-        "error or an out-of-memory error at the first long text",
-        cause="tokenizer_config.json has no model_max_length (or 1e30): `truncation=True` without "
-        "max_length has no limit to cut to",
-        remedy="set model_max_length in tokenizer_config.json, or always give max_length",
-        needs=(EvidenceKind.FOLDER, EvidenceKind.MODEL),
-    )
+    id="model-max-length-missing",
+    area=Area.CONTEXT,
+    severity=Severity.INFO,
+    name="truncation=True cuts nothing",
+    symptom="`Token indices sequence length is longer than ...` or nothing, and then an index "
+    "error or an out-of-memory error at the first long text",
+    cause="tokenizer_config.json has no model_max_length (or 1e30): `truncation=True` without "
+    "max_length has no limit to cut to",
+    remedy="set model_max_length in tokenizer_config.json, or always give max_length",
+    needs=(EvidenceKind.FOLDER, EvidenceKind.MODEL),
 )
 def _missing(patient: Patient) -> Iterator[Seen]:
     assert patient.folder is not None
@@ -79,20 +74,18 @@ def _missing(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="context-overflow",
-        area=Area.CONTEXT,
-        severity=Severity.ERROR,
-        name="texts are longer than the context",
-        symptom="400 `maximum context length is ...`, an index error, or the beginning of the "
-        "prompt, the instructions, is cut off without a word",
-        cause="texts with their special tokens and the room for the answer take more tokens than "
-        "the context has",
-        remedy="count before sending (`tok.fits(text, limit)`), split with overlap, or cut from "
-        "the side that matters least. A cheap guess of 4 characters a token is wrong by a factor "
-        "of two or more for other languages",
-        needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
-    )
+    id="context-overflow",
+    area=Area.CONTEXT,
+    severity=Severity.ERROR,
+    name="texts are longer than the context",
+    symptom="400 `maximum context length is ...`, an index error, or the beginning of the prompt, "
+    "the instructions, is cut off without a word",
+    cause="texts with their special tokens and the room for the answer take more tokens than the "
+    "context has",
+    remedy="count before sending (`tok.fits(text, limit)`), split with overlap, or cut from the "
+    "side that matters least. A cheap guess of 4 characters a token is wrong by a factor of two "
+    "or more for other languages",
+    needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
 )
 def _overflow(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -117,17 +110,14 @@ def _overflow(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="no-room-for-the-answer",
-        area=Area.CONTEXT,
-        severity=Severity.WARNING,
-        name="the answer may take the whole context",
-        symptom="requests are refused, or prompts are cut, although they are short",
-        cause="max_new_tokens is as large as the context, or larger; engines reserve it",
-        remedy="set max_new_tokens to the need of answers (p99 of generated ones), not to the "
-        "context",
-        needs=(EvidenceKind.MODEL,),
-    )
+    id="no-room-for-the-answer",
+    area=Area.CONTEXT,
+    severity=Severity.WARNING,
+    name="the answer may take the whole context",
+    symptom="requests are refused, or prompts are cut, although they are short",
+    cause="max_new_tokens is as large as the context, or larger; engines reserve it",
+    remedy="set max_new_tokens to the need of answers (p99 of generated ones), not to the context",
+    needs=(EvidenceKind.MODEL,),
 )
 def _no_room(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
@@ -144,6 +134,3 @@ def _no_room(patient: Patient) -> Iterator[Seen]:
             value=wanted,
             unit="tokens",
         )
-
-
-CHECKS: tuple[Check, ...] = (_too_large, _missing, _overflow, _no_room)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from jeton.doctor.batches import IGNORED_LABEL, InputBatch
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.checks.special import stop_ids
+from jeton.doctor.dumps import IGNORED_LABEL, InputBatch
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
-from jeton.doctor.special import stop_ids
 from jeton.findings import Severity
 
 _NEEDS = (EvidenceKind.BATCH,)
@@ -23,19 +23,16 @@ def _labelled(patient: Patient) -> Iterator[tuple[InputBatch, NDArray[np.int64]]
 
 
 @known(
-    Failure(
-        id="labels-on-padding",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="the loss counts padding",
-        symptom="the loss falls quickly to almost nothing, and the model writes padding or end of "
-        "text",
-        cause="labels are a copy of input_ids, padding included; only -100 is left out of the loss",
-        remedy="`labels[attention_mask == 0] = -100` (by the mask, not by the id: where padding "
-        "and end of text are one token, the real end must stay)",
-        needs=_NEEDS,
-        source="torch.nn.CrossEntropyLoss: ignore_index is -100 unless it is given",
-    )
+    id="labels-on-padding",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="the loss counts padding",
+    symptom="the loss falls quickly to almost nothing, and the model writes padding or end of text",
+    cause="labels are a copy of input_ids, padding included; only -100 is left out of the loss",
+    remedy="`labels[attention_mask == 0] = -100` (by the mask, not by the id: where padding and "
+    "end of text are one token, the real end must stay)",
+    needs=_NEEDS,
+    source="torch.nn.CrossEntropyLoss: ignore_index is -100 unless it is given",
 )
 def _on_padding(patient: Patient) -> Iterator[Seen]:
     pads = patient.role_ids("pad")
@@ -53,17 +50,15 @@ def _on_padding(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="end-never-learnt",
-        area=Area.BATCH,
-        severity=Severity.WARNING,
-        name="no label is an end of text",
-        symptom="after fine-tuning, answers do not end",
-        cause="end tokens are in the ids and every one of them is masked. Labels were masked "
-        "wherever the id is the padding id, and padding and end of text are one token",
-        remedy="mask labels by the attention mask; or give padding a token of its own",
-        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
-    )
+    id="end-never-learnt",
+    area=Area.BATCH,
+    severity=Severity.WARNING,
+    name="no label is an end of text",
+    symptom="after fine-tuning, answers do not end",
+    cause="end tokens are in the ids and every one of them is masked. Labels were masked wherever "
+    "the id is the padding id, and padding and end of text are one token",
+    remedy="mask labels by the attention mask; or give padding a token of its own",
+    needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
 )
 def _never_learnt(patient: Patient) -> Iterator[Seen]:
     ends = _ends(patient)
@@ -88,18 +83,16 @@ def _ends(patient: Patient) -> NDArray[np.int64]:
 
 
 @known(
-    Failure(
-        id="missing-eos",
-        area=Area.BATCH,
-        severity=Severity.WARNING,
-        name="training rows do not end with an end token",
-        symptom="after fine-tuning, answers do not end",
-        cause="texts were encoded without an end token; most tokenizers add BOS and not EOS by "
-        "themselves",
-        remedy="put the end token behind each text before it is encoded, or set add_eos_token for "
-        "training; chat templates write the end of a turn themselves",
-        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
-    )
+    id="missing-eos",
+    area=Area.BATCH,
+    severity=Severity.WARNING,
+    name="training rows do not end with an end token",
+    symptom="after fine-tuning, answers do not end",
+    cause="texts were encoded without an end token; most tokenizers add BOS and not EOS by "
+    "themselves",
+    remedy="put the end token behind each text before it is encoded, or set add_eos_token for "
+    "training; chat templates write the end of a turn themselves",
+    needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
 )
 def _missing_eos(patient: Patient) -> Iterator[Seen]:
     ends = _ends(patient)
@@ -122,20 +115,18 @@ def _missing_eos(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="labels-shifted",
-        area=Area.BATCH,
-        severity=Severity.WARNING,
-        name="labels are shifted by one already",
-        symptom="the model learns to predict the token after the next one; text comes out with "
-        "every other word missing",
-        cause="labels[i] is input_ids[i + 1] here, and the model classes of transformers shift "
-        "once more",
-        remedy="give `labels = input_ids.clone()` to transformers; keep shifted labels for code "
-        "that computes the loss itself",
-        needs=_NEEDS,
-        source="transformers 5.23.0, loss/loss_utils.py (ForCausalLMLoss)",
-    )
+    id="labels-shifted",
+    area=Area.BATCH,
+    severity=Severity.WARNING,
+    name="labels are shifted by one already",
+    symptom="the model learns to predict the token after the next one; text comes out with every "
+    "other word missing",
+    cause="labels[i] is input_ids[i + 1] here, and the model classes of transformers shift once "
+    "more",
+    remedy="give `labels = input_ids.clone()` to transformers; keep shifted labels for code that "
+    "computes the loss itself",
+    needs=_NEEDS,
+    source="transformers 5.23.0, loss/loss_utils.py (ForCausalLMLoss)",
 )
 def _shifted(patient: Patient) -> Iterator[Seen]:
     for batch, labels in _labelled(patient):
@@ -155,18 +146,16 @@ def _shifted(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="row-without-labels",
-        area=Area.BATCH,
-        severity=Severity.WARNING,
-        name="rows in which every label is masked",
-        symptom="the loss is nan for such a batch, or the row is computed for nothing",
-        cause="the answer was cut off: the prompt alone fills the row; or the marker that tells "
-        "where the answer begins was not found",
-        remedy="cut prompts, not answers; leave such rows out; look for the response marker as ids "
-        "within the row, since its first token may merge with what stands before it",
-        needs=_NEEDS,
-    )
+    id="row-without-labels",
+    area=Area.BATCH,
+    severity=Severity.WARNING,
+    name="rows in which every label is masked",
+    symptom="the loss is nan for such a batch, or the row is computed for nothing",
+    cause="the answer was cut off: the prompt alone fills the row; or the marker that tells where "
+    "the answer begins was not found",
+    remedy="cut prompts, not answers; leave such rows out; look for the response marker as ids "
+    "within the row, since its first token may merge with what stands before it",
+    needs=_NEEDS,
 )
 def _without_labels(patient: Patient) -> Iterator[Seen]:
     for batch, labels in _labelled(patient):
@@ -184,17 +173,15 @@ def _without_labels(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="labels-out-of-range",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="labels that the model cannot predict",
-        symptom="`Target out of bounds`, or a device-side assert in nll_loss",
-        cause="labels of another tokenizer, or negative numbers other than -100 for what should "
-        "be left out",
-        remedy="use -100 for labels that do not count; compare the tokenizer with the model's",
-        needs=_NEEDS,
-    )
+    id="labels-out-of-range",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="labels that the model cannot predict",
+    symptom="`Target out of bounds`, or a device-side assert in nll_loss",
+    cause="labels of another tokenizer, or negative numbers other than -100 for what should be "
+    "left out",
+    remedy="use -100 for labels that do not count; compare the tokenizer with the model's",
+    needs=_NEEDS,
 )
 def _out_of_range(patient: Patient) -> Iterator[Seen]:
     limit = patient.vocab_limit
@@ -211,13 +198,3 @@ def _out_of_range(patient: Patient) -> Iterator[Seen]:
                 value=len(places),
                 unit="labels",
             )
-
-
-CHECKS: tuple[Check, ...] = (
-    _on_padding,
-    _never_learnt,
-    _missing_eos,
-    _shifted,
-    _without_labels,
-    _out_of_range,
-)

@@ -8,7 +8,7 @@ import numpy as np
 
 from jeton.checkpoint import Tensor
 from jeton.checkpoint.rows import can_read_rows, read_rows
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Basis, Severity
 
@@ -42,20 +42,44 @@ def _highest_base_id(patient: Patient) -> int:
 
 
 @known(
-    Failure(
-        id="added-tokens-without-rows",
-        area=Area.MODEL,
-        severity=Severity.ERROR,
-        name="tokens were added to the tokenizer and not to the model",
-        symptom="`IndexError: index out of range in self`; on a GPU `device-side assert triggered` "
-        "at the first text that has one of the tokens, hours after the start",
-        cause="the vocabulary itself fits; the tokens added behind it have ids beyond the last row "
-        "of the embedding matrix. Either `resize_token_embeddings` was forgotten, or a tokenizer "
-        "with added tokens was put beside the old weights",
-        remedy="`model.resize_token_embeddings(len(tokenizer), pad_to_multiple_of=64)` before "
-        "training, and save both together; to serve now: the tokenizer without the added tokens",
-        needs=_MODEL,
-    )
+    id="vocabulary-exceeds-embeddings",
+    area=Area.MODEL,
+    severity=Severity.ERROR,
+    name="the tokenizer has more tokens than the model has rows",
+    symptom="`IndexError: index out of range in self`, `device-side assert triggered`, or "
+    "nonsense where the runtime wraps ids around",
+    cause="this is the tokenizer of another model",
+    remedy="take the tokenizer from the place that the weights are from; compare `jeton info` of "
+    "both",
+    needs=_MODEL,
+)
+def _vocabulary_exceeds(patient: Patient) -> Iterator[Seen]:
+    assert patient.tokenizer is not None
+    rows, size = patient.n_rows, patient.tokenizer.vocab_size
+    if rows is not None and _highest_base_id(patient) >= rows:
+        yield Seen(
+            what=f"the tokenizer's ids go up to {size - 1:,}, the model has {rows:,} rows",
+            where=_where_rows(patient),
+            value=size - rows,
+            unit="ids without a row",
+            formula=f"{size:,} - {rows:,}",
+            evidence={"vocab_size": size, "n_rows": rows},
+        )
+
+
+@known(
+    id="added-tokens-without-rows",
+    area=Area.MODEL,
+    severity=Severity.ERROR,
+    name="tokens were added to the tokenizer and not to the model",
+    symptom="`IndexError: index out of range in self`; on a GPU `device-side assert triggered` at "
+    "the first text that has one of the tokens, hours after the start",
+    cause="the vocabulary itself fits; the tokens added behind it have ids beyond the last row of "
+    "the embedding matrix. Either `resize_token_embeddings` was forgotten, or a tokenizer with "
+    "added tokens was put beside the old weights",
+    remedy="`model.resize_token_embeddings(len(tokenizer), pad_to_multiple_of=64)` before "
+    "training, and save both together; to serve now: the tokenizer without the added tokens",
+    needs=_MODEL,
 )
 def _added_without_rows(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -84,50 +108,19 @@ def _where_rows(patient: Patient) -> str:
 
 
 @known(
-    Failure(
-        id="vocabulary-exceeds-embeddings",
-        area=Area.MODEL,
-        severity=Severity.ERROR,
-        name="the tokenizer has more tokens than the model has rows",
-        symptom="`IndexError: index out of range in self`, `device-side assert triggered`, or "
-        "nonsense where the runtime wraps ids around",
-        cause="this is the tokenizer of another model",
-        remedy="take the tokenizer from the place that the weights are from; compare "
-        "`jeton info` of both",
-        needs=_MODEL,
-    )
-)
-def _vocabulary_exceeds(patient: Patient) -> Iterator[Seen]:
-    assert patient.tokenizer is not None
-    rows, size = patient.n_rows, patient.tokenizer.vocab_size
-    if rows is not None and _highest_base_id(patient) >= rows:
-        yield Seen(
-            what=f"the tokenizer's ids go up to {size - 1:,}, the model has {rows:,} rows",
-            where=_where_rows(patient),
-            value=size - rows,
-            unit="ids without a row",
-            formula=f"{size:,} - {rows:,}",
-            evidence={"vocab_size": size, "n_rows": rows},
-        )
-
-
-@known(
-    Failure(
-        id="embedding-rows-unused",
-        area=Area.MODEL,
-        severity=Severity.WARNING,
-        name="the model has many more rows than the tokenizer has tokens",
-        symptom="answers are nonsense although nothing fails; or ids come out that cannot be "
-        "decoded",
-        cause="filling up to a multiple of 64 or 128 explains a few hundred rows; this many mean "
-        "that the tokenizer is another one, or lost its added tokens",
-        remedy="compare the tokenizer with the model's own; if it is the right one, keep the "
-        "unused rows from being generated (`never_generated_mask(vocab_size=rows)`) or prune them",
-        needs=_MODEL,
-        source=f"more than 2% of all rows, and more than filling up explains. Filling up goes to "
-        f"a multiple of a power of two up to {LARGEST_PADDING_ROWS:,}, and adds a quarter of the "
-        "rows at most",
-    )
+    id="embedding-rows-unused",
+    area=Area.MODEL,
+    severity=Severity.WARNING,
+    name="the model has many more rows than the tokenizer has tokens",
+    symptom="answers are nonsense although nothing fails; or ids come out that cannot be decoded",
+    cause="filling up to a multiple of 64 or 128 explains a few hundred rows; this many mean that "
+    "the tokenizer is another one, or lost its added tokens",
+    remedy="compare the tokenizer with the model's own; if it is the right one, keep the unused "
+    "rows from being generated (`never_generated_mask(vocab_size=rows)`) or prune them",
+    needs=_MODEL,
+    source=f"more than 2% of all rows, and more than filling up explains. Filling up goes to "
+    f"a multiple of a power of two up to {LARGEST_PADDING_ROWS:,}, and adds a quarter of the "
+    "rows at most",
 )
 def _rows_unused(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -145,17 +138,15 @@ def _rows_unused(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="padded-rows-generated",
-        area=Area.MODEL,
-        severity=Severity.INFO,
-        name="the matrix is filled up: sampling can choose ids that have no token",
-        symptom="once in a million tokens `UnknownTokenIdError`, or an empty piece of text",
-        cause="the rows behind the vocabulary take part in the softmax; they are rarely exactly "
-        "unlikely enough",
-        remedy="add `tok.never_generated_bias(vocab_size=rows)` to the logits",
-        needs=_MODEL,
-    )
+    id="padded-rows-generated",
+    area=Area.MODEL,
+    severity=Severity.INFO,
+    name="the matrix is filled up: sampling can choose ids that have no token",
+    symptom="once in a million tokens `UnknownTokenIdError`, or an empty piece of text",
+    cause="the rows behind the vocabulary take part in the softmax; they are rarely exactly "
+    "unlikely enough",
+    remedy="add `tok.never_generated_bias(vocab_size=rows)` to the logits",
+    needs=_MODEL,
 )
 def _padded_rows(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -176,19 +167,17 @@ def _padded_rows(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="config-vocab-size-wrong",
-        area=Area.MODEL,
-        severity=Severity.ERROR,
-        name="config.json has another vocabulary size than the weights",
-        symptom="`size mismatch for model.embed_tokens.weight` at loading; with "
-        "ignore_mismatched_sizes the embeddings are random and the model writes nonsense",
-        cause="the vocabulary was resized and config.json was not saved with it, or the other way "
-        "round",
-        remedy="set `vocab_size` in config.json to the rows of the matrix; never use "
-        "ignore_mismatched_sizes to get past it",
-        needs=(EvidenceKind.MODEL, EvidenceKind.WEIGHTS),
-    )
+    id="config-vocab-size-wrong",
+    area=Area.MODEL,
+    severity=Severity.ERROR,
+    name="config.json has another vocabulary size than the weights",
+    symptom="`size mismatch for model.embed_tokens.weight` at loading; with "
+    "ignore_mismatched_sizes the embeddings are random and the model writes nonsense",
+    cause="the vocabulary was resized and config.json was not saved with it, or the other way "
+    "round",
+    remedy="set `vocab_size` in config.json to the rows of the matrix; never use "
+    "ignore_mismatched_sizes to get past it",
+    needs=(EvidenceKind.MODEL, EvidenceKind.WEIGHTS),
 )
 def _config_size(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
@@ -207,17 +196,15 @@ def _config_size(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="head-rows-differ",
-        area=Area.MODEL,
-        severity=Severity.ERROR,
-        name="input and output matrix have different numbers of rows",
-        symptom="`size mismatch for lm_head.weight`, or new tokens are never generated",
-        cause="only one of the two matrices was resized when tokens were added",
-        remedy="resize both (`resize_token_embeddings` does); with a LoRA adapter, save both: "
-        '`modules_to_save=["embed_tokens", "lm_head"]`',
-        needs=(EvidenceKind.MODEL, EvidenceKind.WEIGHTS),
-    )
+    id="head-rows-differ",
+    area=Area.MODEL,
+    severity=Severity.ERROR,
+    name="input and output matrix have different numbers of rows",
+    symptom="`size mismatch for lm_head.weight`, or new tokens are never generated",
+    cause="only one of the two matrices was resized when tokens were added",
+    remedy="resize both (`resize_token_embeddings` does); with a LoRA adapter, save both: "
+    '`modules_to_save=["embed_tokens", "lm_head"]`',
+    needs=(EvidenceKind.MODEL, EvidenceKind.WEIGHTS),
 )
 def _head_rows(patient: Patient) -> Iterator[Seen]:
     embedding, head = _matrices(patient)
@@ -243,20 +230,18 @@ def _ties(patient: Patient) -> bool | None:
 
 
 @known(
-    Failure(
-        id="head-missing",
-        area=Area.MODEL,
-        severity=Severity.ERROR,
-        name="the model has no output matrix, and does not share the input's",
-        symptom="`Some weights were not initialized ... lm_head.weight`, and then nonsense: every "
-        "token is equally likely",
-        cause="the weights were saved with shared (tied) matrices, and config.json says that they "
-        "are not shared, so a random one is made",
-        remedy='set `"tie_word_embeddings": true` in config.json if the base model shares them; '
-        "else save the weights again with lm_head",
-        needs=(EvidenceKind.MODEL, EvidenceKind.WEIGHTS),
-        source="transformers 5.23.0, modeling_utils.py (tie_weights)",
-    )
+    id="head-missing",
+    area=Area.MODEL,
+    severity=Severity.ERROR,
+    name="the model has no output matrix, and does not share the input's",
+    symptom="`Some weights were not initialized ... lm_head.weight`, and then nonsense: every "
+    "token is equally likely",
+    cause="the weights were saved with shared (tied) matrices, and config.json says that they are "
+    "not shared, so a random one is made",
+    remedy='set `"tie_word_embeddings": true` in config.json if the base model shares them; else '
+    "save the weights again with lm_head",
+    needs=(EvidenceKind.MODEL, EvidenceKind.WEIGHTS),
+    source="transformers 5.23.0, modeling_utils.py (tie_weights)",
 )
 def _head_missing(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
@@ -282,19 +267,17 @@ def _head_missing(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="tied-head-differs",
-        area=Area.MODEL,
-        severity=Severity.WARNING,
-        name="config.json says that the matrices are shared, and they are not the same",
-        symptom="quality differs between versions of transformers, or between engines",
-        cause="both matrices are in the weights with different values. transformers 5 notices and "
-        "keeps both; transformers 4 and several engines throw the output matrix away",
-        remedy='set `"tie_word_embeddings": false`, if the output matrix was trained; if it is a '
-        "leftover, delete it from the weights",
-        needs=(EvidenceKind.MODEL, EvidenceKind.WEIGHTS),
-        source="transformers 5.23.0, modeling_utils.py (tie_weights)",
-    )
+    id="tied-head-differs",
+    area=Area.MODEL,
+    severity=Severity.WARNING,
+    name="config.json says that the matrices are shared, and they are not the same",
+    symptom="quality differs between versions of transformers, or between engines",
+    cause="both matrices are in the weights with different values. transformers 5 notices and "
+    "keeps both; transformers 4 and several engines throw the output matrix away",
+    remedy='set `"tie_word_embeddings": false`, if the output matrix was trained; if it is a '
+    "leftover, delete it from the weights",
+    needs=(EvidenceKind.MODEL, EvidenceKind.WEIGHTS),
+    source="transformers 5.23.0, modeling_utils.py (tie_weights)",
 )
 def _tied_differs(patient: Patient) -> Iterator[Seen]:
     embedding, head = _matrices(patient)
@@ -327,15 +310,3 @@ def _n_different_rows(a: Tensor, b: Tensor) -> tuple[int, int]:
         some = rows[start : start + 256]
         n += int((read_rows(a, some) != read_rows(b, some)).any(axis=1).sum())
     return n, len(rows)
-
-
-CHECKS: tuple[Check, ...] = (
-    _vocabulary_exceeds,
-    _added_without_rows,
-    _rows_unused,
-    _padded_rows,
-    _config_size,
-    _head_rows,
-    _head_missing,
-    _tied_differs,
-)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from jeton._core import Tokenizer
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
-from jeton.doctor.outputs import Output
+from jeton.doctor.checks.special import CONTROL_TEXT, stop_ids
+from jeton.doctor.dumps import Output
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
-from jeton.doctor.special import CONTROL_TEXT, stop_ids
 from jeton.errors import DecodeError
 from jeton.findings import Severity
 from jeton.guard.mojibake import from_windows_1252
@@ -46,20 +46,18 @@ def _decoded(tokenizer: Tokenizer | None, output: Output) -> str | None:
 
 
 @known(
-    Failure(
-        id="characters-split-in-streaming",
-        area=Area.OUTPUT,
-        severity=Severity.ERROR,
-        name="characters are broken because tokens are decoded one by one",
-        symptom="`\ufffd` (or two or three of them) in place of emoji, Chinese, accented letters; "
-        "English looks fine",
-        cause="one character may take several tokens; each of them decoded by itself is no "
-        "UTF-8, and becomes U+FFFD",
-        remedy="decode as a stream that holds back unfinished bytes: `stream = "
-        "tok.decode_stream(); text = stream.push(id); ...; text += stream.flush()`. At the "
-        "network, decode bytes incrementally, too (`codecs.getincrementaldecoder('utf-8')`)",
-        needs=_NEEDS,
-    )
+    id="characters-split-in-streaming",
+    area=Area.OUTPUT,
+    severity=Severity.ERROR,
+    name="characters are broken because tokens are decoded one by one",
+    symptom="`\ufffd` (or two or three of them) in place of emoji, Chinese, accented letters; "
+    "English looks fine",
+    cause="one character may take several tokens; each of them decoded by itself is no UTF-8, and "
+    "becomes U+FFFD",
+    remedy="decode as a stream that holds back unfinished bytes: `stream = tok.decode_stream(); "
+    "text = stream.push(id); ...; text += stream.flush()`. At the network, decode bytes "
+    "incrementally, too (`codecs.getincrementaldecoder('utf-8')`)",
+    needs=_NEEDS,
 )
 def _split(patient: Patient) -> Iterator[Seen]:
     found: list[tuple[Output, str]] = []
@@ -96,19 +94,17 @@ def _broken_at_an_edge(piece: str) -> bool:
 
 
 @known(
-    Failure(
-        id="replacement-characters",
-        area=Area.OUTPUT,
-        severity=Severity.WARNING,
-        name="characters that were lost",
-        symptom="`\ufffd` in texts that are stored or shown",
-        cause="bytes that are no UTF-8 were decoded: tokens one by one, a stream cut in the middle "
-        "of a character by max_tokens, or a file in another encoding. The lost "
-        "character cannot be restored",
-        remedy="store ids or bytes and decode them at once; strip an unfinished character at the "
-        "end of cut answers. Give the ids beside the text here, and the doctor tells the cause",
-        needs=_NEEDS,
-    )
+    id="replacement-characters",
+    area=Area.OUTPUT,
+    severity=Severity.WARNING,
+    name="characters that were lost",
+    symptom="`\ufffd` in texts that are stored or shown",
+    cause="bytes that are no UTF-8 were decoded: tokens one by one, a stream cut in the middle of "
+    "a character by max_tokens, or a file in another encoding. The lost character cannot be "
+    "restored",
+    remedy="store ids or bytes and decode them at once; strip an unfinished character at the end "
+    "of cut answers. Give the ids beside the text here, and the doctor tells the cause",
+    needs=_NEEDS,
 )
 def _replacement(patient: Patient) -> Iterator[Seen]:
     found = []
@@ -146,19 +142,17 @@ def _meant(text: str) -> str | None:
 
 
 @known(
-    Failure(
-        id="wrong-encoding",
-        area=Area.OUTPUT,
-        severity=Severity.ERROR,
-        name="UTF-8 was read as Windows-1252 or Latin-1",
-        symptom="`Ã©` for `é`, `â€™` for an apostrophe; token counts of such text are 2-3 times as "
-        "high",
-        cause="bytes were decoded with the locale's encoding instead of UTF-8, somewhere between "
-        "model and reader, or already in the data that the model was trained on",
-        remedy="open files with encoding='utf-8', set PYTHONUTF8=1, send `charset=utf-8`; stored "
-        "texts can be mended by `text.encode('cp1252').decode('utf-8')`",
-        needs=_NEEDS,
-    )
+    id="wrong-encoding",
+    area=Area.OUTPUT,
+    severity=Severity.ERROR,
+    name="UTF-8 was read as Windows-1252 or Latin-1",
+    symptom="`\xc3\xa9` for `\xe9`, `\xe2\u20ac\u2122` for an apostrophe; token counts of such "
+    "text are 2-3 times as high",
+    cause="bytes were decoded with the locale's encoding instead of UTF-8, somewhere between "
+    "model and reader, or already in the data that the model was trained on",
+    remedy="open files with encoding='utf-8', set PYTHONUTF8=1, send `charset=utf-8`; stored "
+    "texts can be mended by `text.encode('cp1252').decode('utf-8')`",
+    needs=_NEEDS,
 )
 def _encoding(patient: Patient) -> Iterator[Seen]:
     found = [
@@ -185,17 +179,15 @@ _CONTINUED = re.compile(r"(?:\w ##\w+[^#]*){3}")
 
 
 @known(
-    Failure(
-        id="tokens-shown-undecoded",
-        area=Area.OUTPUT,
-        severity=Severity.ERROR,
-        name="tokens were joined instead of decoded",
-        symptom="`ĠHelloĠworldĊ`, `▁Hello▁world` or `tok ##en` in the output",
-        cause="convert_ids_to_tokens gives the file's spelling of tokens, not text; joining them "
-        "shows the byte alphabet",
-        remedy="`tok.decode(ids)`, or convert_tokens_to_string",
-        needs=_NEEDS,
-    )
+    id="tokens-shown-undecoded",
+    area=Area.OUTPUT,
+    severity=Severity.ERROR,
+    name="tokens were joined instead of decoded",
+    symptom="`\u0120Hello\u0120world\u010a`, `\u2581Hello\u2581world` or `tok ##en` in the output",
+    cause="convert_ids_to_tokens gives the file's spelling of tokens, not text; joining them "
+    "shows the byte alphabet",
+    remedy="`tok.decode(ids)`, or convert_tokens_to_string",
+    needs=_NEEDS,
 )
 def _undecoded(patient: Patient) -> Iterator[Seen]:
     found = []
@@ -209,18 +201,16 @@ def _undecoded(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="control-tokens-shown",
-        area=Area.OUTPUT,
-        severity=Severity.WARNING,
-        name="control tokens show in the output",
-        symptom="`<|im_end|>`, `</s>` or `<pad>` at the end of answers",
-        cause="decoding keeps special tokens, or the token is not marked special, so that "
-        "skip_special_tokens leaves it; or generation did not stop at it",
-        remedy="decode(ids, skip_special_tokens=True), with the token marked special in "
-        "tokenizer.json and listed in eos_token_id",
-        needs=_NEEDS,
-    )
+    id="control-tokens-shown",
+    area=Area.OUTPUT,
+    severity=Severity.WARNING,
+    name="control tokens show in the output",
+    symptom="`<|im_end|>`, `</s>` or `<pad>` at the end of answers",
+    cause="decoding keeps special tokens, or the token is not marked special, so that "
+    "skip_special_tokens leaves it; or generation did not stop at it",
+    remedy="decode(ids, skip_special_tokens=True), with the token marked special in "
+    "tokenizer.json and listed in eos_token_id",
+    needs=_NEEDS,
 )
 def _control(patient: Patient) -> Iterator[Seen]:
     special = set() if patient.tokenizer is None else set(patient.tokenizer.special_tokens)
@@ -236,17 +226,15 @@ def _control(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="generated-past-the-end",
-        area=Area.OUTPUT,
-        severity=Severity.WARNING,
-        name="ids go on behind an end token",
-        symptom="the answer is followed by a second one, or by the next question",
-        cause="the end token is not among the ids at which generation stops, or rows of a batch "
-        "were not cut at it after generation",
-        remedy="list it in eos_token_id; cut each row at its first end token before decoding",
-        needs=(EvidenceKind.OUTPUTS, EvidenceKind.TOKENIZER),
-    )
+    id="generated-past-the-end",
+    area=Area.OUTPUT,
+    severity=Severity.WARNING,
+    name="ids go on behind an end token",
+    symptom="the answer is followed by a second one, or by the next question",
+    cause="the end token is not among the ids at which generation stops, or rows of a batch were "
+    "not cut at it after generation",
+    remedy="list it in eos_token_id; cut each row at its first end token before decoding",
+    needs=(EvidenceKind.OUTPUTS, EvidenceKind.TOKENIZER),
 )
 def _past_the_end(patient: Patient) -> Iterator[Seen]:
     ends = stop_ids(patient) | patient.role_ids("eos")
@@ -270,19 +258,17 @@ def _past_the_end(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="forbidden-tokens-generated",
-        area=Area.OUTPUT,
-        severity=Severity.WARNING,
-        name="PAD, BOS or unused ids were generated in mid-sentence",
-        symptom="gaps, `<pad>` or nothing at all in the middle of answers; sometimes an id that "
-        "cannot be decoded",
-        cause="the model met such tokens in mid-sequence in training (joined padded rows), or rows "
-        "behind the vocabulary take part in sampling",
-        remedy="add `tok.never_generated_bias(vocab_size=rows)` to the logits (EOS stays allowed); "
-        "mend the training data (special-token-in-mid-sequence)",
-        needs=(EvidenceKind.OUTPUTS, EvidenceKind.TOKENIZER),
-    )
+    id="forbidden-tokens-generated",
+    area=Area.OUTPUT,
+    severity=Severity.WARNING,
+    name="PAD, BOS or unused ids were generated in mid-sentence",
+    symptom="gaps, `<pad>` or nothing at all in the middle of answers; sometimes an id that "
+    "cannot be decoded",
+    cause="the model met such tokens in mid-sequence in training (joined padded rows), or rows "
+    "behind the vocabulary take part in sampling",
+    remedy="add `tok.never_generated_bias(vocab_size=rows)` to the logits (EOS stays allowed); "
+    "mend the training data (special-token-in-mid-sequence)",
+    needs=(EvidenceKind.OUTPUTS, EvidenceKind.TOKENIZER),
 )
 def _forbidden(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -309,14 +295,3 @@ def _forbidden(patient: Patient) -> Iterator[Seen]:
             value=len(found),
             unit="outputs",
         )
-
-
-CHECKS: tuple[Check, ...] = (
-    _split,
-    _replacement,
-    _encoding,
-    _undecoded,
-    _control,
-    _past_the_end,
-    _forbidden,
-)

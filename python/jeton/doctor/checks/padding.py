@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from jeton.checkpoint import ModelKind
-from jeton.doctor.batches import InputBatch
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.dumps import InputBatch
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity
 
@@ -16,18 +16,16 @@ _NEEDS = (EvidenceKind.BATCH,)
 
 
 @known(
-    Failure(
-        id="padding-without-mask",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="rows are padded and there is no attention mask",
-        symptom="a text gives another result alone than in a batch",
-        cause="without a mask the model reads padding as text. Some libraries guess a mask from "
-        "the padding id; the guess is off where padding and end of text are one token",
-        remedy="pass attention_mask from the tokenizer to the model, always: "
-        "`tok.model_inputs(texts, padding='longest').attention_mask`",
-        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
-    )
+    id="padding-without-mask",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="rows are padded and there is no attention mask",
+    symptom="a text gives another result alone than in a batch",
+    cause="without a mask the model reads padding as text. Some libraries guess a mask from the "
+    "padding id; the guess is off where padding and end of text are one token",
+    remedy="pass attention_mask from the tokenizer to the model, always: `tok.model_inputs(texts, "
+    "padding='longest').attention_mask`",
+    needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
 )
 def _without_mask(patient: Patient) -> Iterator[Seen]:
     pads = patient.role_ids("pad") or patient.role_ids("eos")
@@ -56,16 +54,14 @@ def _without_mask(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="mask-shows-padding",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="the mask lets the model see padding",
-        symptom="results depend on the other texts of the batch",
-        cause="the mask was made of ones (`torch.ones_like`), or before padding",
-        remedy="take the mask that the tokenizer returns, and pad it with 0 where ids are padded",
-        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
-    )
+    id="mask-shows-padding",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="the mask lets the model see padding",
+    symptom="results depend on the other texts of the batch",
+    cause="the mask was made of ones (`torch.ones_like`), or before padding",
+    remedy="take the mask that the tokenizer returns, and pad it with 0 where ids are padded",
+    needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
 )
 def _shows_padding(patient: Patient) -> Iterator[Seen]:
     pads = patient.role_ids("pad") - patient.role_ids("eos") - patient.role_ids("bos")
@@ -94,17 +90,15 @@ def _is_inverted(patient: Patient, batch: InputBatch) -> bool:
 
 
 @known(
-    Failure(
-        id="mask-inverted",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="the mask is the wrong way round",
-        symptom="the model answers as if there were no prompt",
-        cause="1 stands for padding here; for transformers, vLLM and most others 1 stands for "
-        "text. PyTorch's key_padding_mask is the one with True for padding",
-        remedy="invert it: `attention_mask = 1 - mask`",
-        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
-    )
+    id="mask-inverted",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="the mask is the wrong way round",
+    symptom="the model answers as if there were no prompt",
+    cause="1 stands for padding here; for transformers, vLLM and most others 1 stands for text. "
+    "PyTorch's key_padding_mask is the one with True for padding",
+    remedy="invert it: `attention_mask = 1 - mask`",
+    needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
 )
 def _inverted(patient: Patient) -> Iterator[Seen]:
     for batch in patient.batches:
@@ -118,17 +112,15 @@ def _inverted(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="mask-hides-text",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="the mask hides text",
-        symptom="the model ignores parts of the prompt",
-        cause="the mask belongs to other rows, or was shifted against them; or it was computed "
-        "from `ids != pad` where the padding token is also one of the text",
-        remedy="keep ids and mask together from the tokenizer to the model",
-        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
-    )
+    id="mask-hides-text",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="the mask hides text",
+    symptom="the model ignores parts of the prompt",
+    cause="the mask belongs to other rows, or was shifted against them; or it was computed from "
+    "`ids != pad` where the padding token is also one of the text",
+    remedy="keep ids and mask together from the tokenizer to the model",
+    needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
 )
 def _hides_text(patient: Patient) -> Iterator[Seen]:
     for batch in patient.batches:
@@ -154,18 +146,16 @@ def _hides_text(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="mask-values",
-        area=Area.BATCH,
-        severity=Severity.WARNING,
-        name="the mask has other values than 0 and 1",
-        symptom="dtype errors, or a mask without effect",
-        cause="a mask to be added to scores (0 and a large negative number), or numbers of "
-        "documents for packed rows, were given where 0 and 1 are expected",
-        remedy="give 0 and 1; packed rows need position_ids or cu_seqlens that the attention "
-        "understands",
-        needs=_NEEDS,
-    )
+    id="mask-values",
+    area=Area.BATCH,
+    severity=Severity.WARNING,
+    name="the mask has other values than 0 and 1",
+    symptom="dtype errors, or a mask without effect",
+    cause="a mask to be added to scores (0 and a large negative number), or numbers of documents "
+    "for packed rows, were given where 0 and 1 are expected",
+    remedy="give 0 and 1; packed rows need position_ids or cu_seqlens that the attention "
+    "understands",
+    needs=_NEEDS,
 )
 def _values(patient: Patient) -> Iterator[Seen]:
     for batch in patient.batches:
@@ -182,17 +172,14 @@ def _values(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="row-of-padding-only",
-        area=Area.BATCH,
-        severity=Severity.WARNING,
-        name="rows that are nothing but padding",
-        symptom="NaN in the loss or in embeddings: a softmax over nothing",
-        cause="empty texts, or rows added to fill the batch",
-        remedy="leave out empty texts before batching, and fill batches with a row that has one "
-        "token",
-        needs=_NEEDS,
-    )
+    id="row-of-padding-only",
+    area=Area.BATCH,
+    severity=Severity.WARNING,
+    name="rows that are nothing but padding",
+    symptom="NaN in the loss or in embeddings: a softmax over nothing",
+    cause="empty texts, or rows added to fill the batch",
+    remedy="leave out empty texts before batching, and fill batches with a row that has one token",
+    needs=_NEEDS,
 )
 def _only_padding(patient: Patient) -> Iterator[Seen]:
     for batch in patient.batches:
@@ -209,20 +196,18 @@ def _only_padding(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="batch-padded-on-wrong-side",
-        area=Area.BATCH,
-        severity=Severity.ERROR,
-        name="the batch is padded on the wrong side",
-        symptom="in batches the shorter prompts get empty or strange answers, alone they work",
-        cause="a decoder continues after the last column: in generation padding belongs on the "
-        "LEFT, or it continues after padding. An encoder reads [CLS] and position 0 in its first "
-        "column: its padding belongs on the RIGHT",
-        remedy="padding_side='left' to generate with a decoder-only model, 'right' for encoders; "
-        "training a decoder works with either, with labels of -100 on padding",
-        needs=(EvidenceKind.BATCH, EvidenceKind.MODEL),
-        source="transformers 5.23.0, generation/utils.py (its warning of right-padding)",
-    )
+    id="batch-padded-on-wrong-side",
+    area=Area.BATCH,
+    severity=Severity.ERROR,
+    name="the batch is padded on the wrong side",
+    symptom="in batches the shorter prompts get empty or strange answers, alone they work",
+    cause="a decoder continues after the last column: in generation padding belongs on the LEFT, "
+    "or it continues after padding. An encoder reads [CLS] and position 0 in its first column: "
+    "its padding belongs on the RIGHT",
+    remedy="padding_side='left' to generate with a decoder-only model, 'right' for encoders; "
+    "training a decoder works with either, with labels of -100 on padding",
+    needs=(EvidenceKind.BATCH, EvidenceKind.MODEL),
+    source="transformers 5.23.0, generation/utils.py (its warning of right-padding)",
 )
 def _wrong_side(patient: Patient) -> Iterator[Seen]:
     for batch in patient.batches:
@@ -252,18 +237,16 @@ def _wrong_side(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="positions-count-padding",
-        area=Area.BATCH,
-        severity=Severity.WARNING,
-        name="position_ids count the padding",
-        symptom="left-padded batches give other answers than single prompts",
-        cause="positions run 0, 1, 2 ... from the first column, padding included, so that the "
-        "text's first token is not at position 0",
-        remedy="`position_ids = (attention_mask.cumsum(-1) - 1).clamp(min=0)`; "
-        "`tok.model_inputs(...).position_ids` are right on either side",
-        needs=_NEEDS,
-    )
+    id="positions-count-padding",
+    area=Area.BATCH,
+    severity=Severity.WARNING,
+    name="position_ids count the padding",
+    symptom="left-padded batches give other answers than single prompts",
+    cause="positions run 0, 1, 2 ... from the first column, padding included, so that the text's "
+    "first token is not at position 0",
+    remedy="`position_ids = (attention_mask.cumsum(-1) - 1).clamp(min=0)`; "
+    "`tok.model_inputs(...).position_ids` are right on either side",
+    needs=_NEEDS,
 )
 def _positions(patient: Patient) -> Iterator[Seen]:
     for batch in patient.batches:
@@ -285,19 +268,17 @@ def _positions(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="special-token-in-mid-sequence",
-        area=Area.BATCH,
-        severity=Severity.WARNING,
-        name="PAD or BOS in the middle of a sequence",
-        symptom="a model that was trained on it generates PAD or BOS in mid-sentence",
-        cause="padded rows were joined, or texts that had their special tokens already were "
-        "encoded together; after that the model takes them for text",
-        remedy="join texts before padding, with one end token between them; encode parts with "
-        "add_special_tokens=False; bar PAD and BOS, and never EOS, while sampling "
-        "(`tok.never_generated_mask()`)",
-        needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
-    )
+    id="special-token-in-mid-sequence",
+    area=Area.BATCH,
+    severity=Severity.WARNING,
+    name="PAD or BOS in the middle of a sequence",
+    symptom="a model that was trained on it generates PAD or BOS in mid-sentence",
+    cause="padded rows were joined, or texts that had their special tokens already were encoded "
+    "together; after that the model takes them for text",
+    remedy="join texts before padding, with one end token between them; encode parts with "
+    "add_special_tokens=False; bar PAD and BOS, and never EOS, while sampling "
+    "(`tok.never_generated_mask()`)",
+    needs=(EvidenceKind.BATCH, EvidenceKind.TOKENIZER),
 )
 def _in_the_middle(patient: Patient) -> Iterator[Seen]:
     ends = patient.role_ids("eos") | patient.role_ids("sep")
@@ -335,16 +316,3 @@ def _in_the_middle(patient: Patient) -> Iterator[Seen]:
                     severity=Severity.INFO if separates else None,
                     evidence={"role": role},
                 )
-
-
-CHECKS: tuple[Check, ...] = (
-    _without_mask,
-    _shows_padding,
-    _inverted,
-    _hides_text,
-    _values,
-    _only_padding,
-    _wrong_side,
-    _positions,
-    _in_the_middle,
-)

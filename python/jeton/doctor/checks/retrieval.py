@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.findings import Severity
 
@@ -12,18 +12,16 @@ _NEEDS = (EvidenceKind.TOKENIZER, EvidenceKind.EMBEDDER, EvidenceKind.TEXTS)
 
 
 @known(
-    Failure(
-        id="embedder-truncates",
-        area=Area.RETRIEVAL,
-        severity=Severity.ERROR,
-        name="the embedding model does not read whole chunks",
-        symptom="text at the end of chunks is never found, though it is stored",
-        cause="chunks are larger than the embedding model's limit; it cuts the rest off without "
-        "a word. Chunk sizes were chosen in tokens of another tokenizer, or in characters",
-        remedy="cut to the size that is recommended here, or measure chunks with the embedding "
-        "model's own tokenizer, special tokens and prefix included; then index again",
-        needs=_NEEDS,
-    )
+    id="embedder-truncates",
+    area=Area.RETRIEVAL,
+    severity=Severity.ERROR,
+    name="the embedding model does not read whole chunks",
+    symptom="text at the end of chunks is never found, though it is stored",
+    cause="chunks are larger than the embedding model's limit; it cuts the rest off without a "
+    "word. Chunk sizes were chosen in tokens of another tokenizer, or in characters",
+    remedy="cut to the size that is recommended here, or measure chunks with the embedding "
+    "model's own tokenizer, special tokens and prefix included; then index again",
+    needs=_NEEDS,
 )
 def _truncates(patient: Patient) -> Iterator[Seen]:
     fit = patient.retrieval
@@ -41,20 +39,18 @@ def _truncates(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="chunks-measured-in-other-tokens",
-        area=Area.RETRIEVAL,
-        severity=Severity.WARNING,
-        name="the embedding model's tokens are much smaller or larger than those chunks are "
-        "measured in",
-        symptom="a chunk size that works for English prose loses text in tables, code or other "
-        "languages; or half of the embedding model's input stays empty",
-        cause="the two tokenizers cut the same text into very different numbers of tokens",
-        remedy="measure chunks in tokens of the embedding model, and budgets for the language "
-        "model in its own",
-        needs=_NEEDS,
-        source="one chunk in a hundred takes 1.5 times the tokens: a choice of ours",
-    )
+    id="chunks-measured-in-other-tokens",
+    area=Area.RETRIEVAL,
+    severity=Severity.WARNING,
+    name="the embedding model's tokens are much smaller or larger than those chunks are measured "
+    "in",
+    symptom="a chunk size that works for English prose loses text in tables, code or other "
+    "languages; or half of the embedding model's input stays empty",
+    cause="the two tokenizers cut the same text into very different numbers of tokens",
+    remedy="measure chunks in tokens of the embedding model, and budgets for the language model "
+    "in its own",
+    needs=_NEEDS,
+    source="one chunk in a hundred takes 1.5 times the tokens: a choice of ours",
 )
 def _ratio(patient: Patient) -> Iterator[Seen]:
     fit = patient.retrieval
@@ -70,18 +66,16 @@ def _ratio(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="embedder-does-not-know-text",
-        area=Area.RETRIEVAL,
-        severity=Severity.WARNING,
-        name="the embedding model reads unknown tokens",
-        symptom="texts in some scripts, formulas or emoji are all near one another, or never found",
-        cause="its vocabulary has no token for these characters, so that different texts become "
-        "the same row of [UNK]",
-        remedy="a multilingual embedding model; or keyword search beside the vectors",
-        needs=_NEEDS,
-        source="0.5% of its tokens: a choice of ours",
-    )
+    id="embedder-does-not-know-text",
+    area=Area.RETRIEVAL,
+    severity=Severity.WARNING,
+    name="the embedding model reads unknown tokens",
+    symptom="texts in some scripts, formulas or emoji are all near one another, or never found",
+    cause="its vocabulary has no token for these characters, so that different texts become the "
+    "same row of [UNK]",
+    remedy="a multilingual embedding model; or keyword search beside the vectors",
+    needs=_NEEDS,
+    source="0.5% of its tokens: a choice of ours",
 )
 def _unknown(patient: Patient) -> Iterator[Seen]:
     fit = patient.retrieval
@@ -97,18 +91,16 @@ def _unknown(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="embedder-normalizes-text",
-        area=Area.RETRIEVAL,
-        severity=Severity.INFO,
-        name="the embedding model reads another text than the language model",
-        symptom="`US` and `us`, `résumé` and `resume` are found alike; codes that differ in case "
-        "cannot be told apart",
-        cause="its tokenizer lowercases or strips accents, as uncased models do",
-        remedy="fine for prose; where case or accents carry meaning, add keyword search or take a "
-        "cased model",
-        needs=_NEEDS,
-    )
+    id="embedder-normalizes-text",
+    area=Area.RETRIEVAL,
+    severity=Severity.INFO,
+    name="the embedding model reads another text than the language model",
+    symptom="`US` and `us`, `r\xe9sum\xe9` and `resume` are found alike; codes that differ in "
+    "case cannot be told apart",
+    cause="its tokenizer lowercases or strips accents, as uncased models do",
+    remedy="fine for prose; where case or accents carry meaning, add keyword search or take a "
+    "cased model",
+    needs=_NEEDS,
 )
 def _normalizes(patient: Patient) -> Iterator[Seen]:
     fit = patient.retrieval
@@ -120,6 +112,3 @@ def _normalizes(patient: Patient) -> Iterator[Seen]:
             value=fit.n_normalized / fit.n_chunks,
             unit="of chunks",
         )
-
-
-CHECKS: tuple[Check, ...] = (_truncates, _ratio, _unknown, _normalizes)

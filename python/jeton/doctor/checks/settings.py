@@ -7,7 +7,7 @@ from typing import Any
 
 from jeton._foreign import json_of
 from jeton.checkpoint import ModelKind
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient
 from jeton.doctor.settings import differing
 from jeton.errors import EncodeError
@@ -18,18 +18,16 @@ from jeton.probe import probe_texts
 
 
 @known(
-    Failure(
-        id="tokenizers-differ",
-        area=Area.SETTINGS,
-        severity=Severity.ERROR,
-        name="the two sides have different tokenizers",
-        symptom="the same text has other ids, counts and answers on the other machine",
-        cause="another file, another version of the file, or another library that builds the "
-        "tokenizer anew from it",
-        remedy="copy the whole folder, not single files; pin the revision; keep the probe digest "
-        "in the deployment and compare it at start; `jeton explain A B` names the component",
-        needs=(EvidenceKind.OTHER,),
-    )
+    id="tokenizers-differ",
+    area=Area.SETTINGS,
+    severity=Severity.ERROR,
+    name="the two sides have different tokenizers",
+    symptom="the same text has other ids, counts and answers on the other machine",
+    cause="another file, another version of the file, or another library that builds the "
+    "tokenizer anew from it",
+    remedy="copy the whole folder, not single files; pin the revision; keep the probe digest in "
+    "the deployment and compare it at start; `jeton explain A B` names the component",
+    needs=(EvidenceKind.OTHER,),
 )
 def _tokenizers(patient: Patient) -> Iterator[Seen]:
     own, other = _value(patient, "tokenizer.probe_digest")
@@ -86,18 +84,16 @@ def _sides(patient: Patient) -> str:
 
 
 @known(
-    Failure(
-        id="normalization-differs",
-        area=Area.SETTINGS,
-        severity=Severity.ERROR,
-        name="the two tokenizers normalize text differently",
-        symptom="accented or upper-case text, or text copied from a PDF, has other ids on one side",
-        cause="one side lowercases, strips accents or composes characters (NFC, NFKC) before it "
-        "cuts, the other does not",
-        remedy="use one tokenizer.json for both, with the normalizer that the model was trained "
-        "with; do not normalize outside of the tokenizer",
-        needs=(EvidenceKind.OTHER, EvidenceKind.TOKENIZER),
-    )
+    id="normalization-differs",
+    area=Area.SETTINGS,
+    severity=Severity.ERROR,
+    name="the two tokenizers normalize text differently",
+    symptom="accented or upper-case text, or text copied from a PDF, has other ids on one side",
+    cause="one side lowercases, strips accents or composes characters (NFC, NFKC) before it cuts, "
+    "the other does not",
+    remedy="use one tokenizer.json for both, with the normalizer that the model was trained with; "
+    "do not normalize outside of the tokenizer",
+    needs=(EvidenceKind.OTHER, EvidenceKind.TOKENIZER),
 )
 def _normalization(patient: Patient) -> Iterator[Seen]:
     a, b = patient.tokenizer, patient.other_tokenizer
@@ -130,18 +126,16 @@ _NORMALIZED = (
 
 
 @known(
-    Failure(
-        id="settings-differ",
-        area=Area.SETTINGS,
-        severity=Severity.WARNING,
-        name="settings differ between the two sides",
-        symptom="works on one machine",
-        cause="each setting below is one thing on one side and another on the other; what follows "
-        "from it stands beside it",
-        remedy="keep the settings in one file that both sides read; compare snapshots at "
-        "deployment (`jeton doctor MODEL --against snapshot.json`)",
-        needs=(EvidenceKind.OTHER,),
-    )
+    id="settings-differ",
+    area=Area.SETTINGS,
+    severity=Severity.WARNING,
+    name="settings differ between the two sides",
+    symptom="works on one machine",
+    cause="each setting below is one thing on one side and another on the other; what follows "
+    "from it stands beside it",
+    remedy="keep the settings in one file that both sides read; compare snapshots at deployment "
+    "(`jeton doctor MODEL --against snapshot.json`)",
+    needs=(EvidenceKind.OTHER,),
 )
 def _settings(patient: Patient) -> Iterator[Seen]:
     differences = []
@@ -215,20 +209,18 @@ def _differing(patient: Patient) -> Iterator[tuple[str, Any, Any]]:
 
 
 @known(
-    Failure(
-        id="transformers-major-version",
-        area=Area.SETTINGS,
-        severity=Severity.WARNING,
-        name="one side runs transformers 4, the other 5",
-        symptom="other ids for the same folder; other spaces in decoded text",
-        cause="transformers 5 builds the tokenizers of some classes anew instead of running "
-        "tokenizer.json as it is, ignores clean_up_tokenization_spaces for BPE, and knows "
-        "tokenizer_class names that 4 does not",
-        remedy="pin one major version on both sides; compare probe digests; set tokenizer_class "
-        'to "PreTrainedTokenizerFast", which both load as the file says',
-        needs=(EvidenceKind.OTHER,),
-        source="transformers 5.23.0, tokenization_utils_tokenizers.py",
-    )
+    id="transformers-major-version",
+    area=Area.SETTINGS,
+    severity=Severity.WARNING,
+    name="one side runs transformers 4, the other 5",
+    symptom="other ids for the same folder; other spaces in decoded text",
+    cause="transformers 5 builds the tokenizers of some classes anew instead of running "
+    "tokenizer.json as it is, ignores clean_up_tokenization_spaces for BPE, and knows "
+    "tokenizer_class names that 4 does not",
+    remedy="pin one major version on both sides; compare probe digests; set tokenizer_class to "
+    '"PreTrainedTokenizerFast", which both load as the file says',
+    needs=(EvidenceKind.OTHER,),
+    source="transformers 5.23.0, tokenization_utils_tokenizers.py",
 )
 def _transformers(patient: Patient) -> Iterator[Seen]:
     own, other = _value(patient, "library.transformers")
@@ -244,23 +236,20 @@ def _transformers(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="tokenizer-class-rebuilds",
-        area=Area.SETTINGS,
-        severity=Severity.WARNING,
-        name="tokenizer_class and tokenizer.json do not fit",
-        symptom="transformers 5 gives other ids than transformers 4, vLLM or jeton for this "
-        "folder: spaces are lost or doubled, text is cut at other places",
-        cause="the class named in tokenizer_config.json builds its own pre-tokenizer and takes "
-        "only vocabulary and merges from tokenizer.json, which describes another one. Version 4 of "
-        "transformers runs the file as it is; late versions of 5 notice it for LlamaTokenizer "
-        "alone",
-        remedy='set `"tokenizer_class": "PreTrainedTokenizerFast"` in tokenizer_config.json: both '
-        "major versions then run tokenizer.json as it is",
-        needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
-        source="transformers 5.23.0: what each class builds (models/*/tokenization_*.py), and "
-        "which class auto/tokenization_auto.py takes",
-    )
+    id="tokenizer-class-rebuilds",
+    area=Area.SETTINGS,
+    severity=Severity.WARNING,
+    name="tokenizer_class and tokenizer.json do not fit",
+    symptom="transformers 5 gives other ids than transformers 4, vLLM or jeton for this folder: "
+    "spaces are lost or doubled, text is cut at other places",
+    cause="the class named in tokenizer_config.json builds its own pre-tokenizer and takes only "
+    "vocabulary and merges from tokenizer.json, which describes another one. Version 4 of "
+    "transformers runs the file as it is; late versions of 5 notice it for LlamaTokenizer alone",
+    remedy='set `"tokenizer_class": "PreTrainedTokenizerFast"` in tokenizer_config.json: both '
+    "major versions then run tokenizer.json as it is",
+    needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
+    source="transformers 5.23.0: what each class builds (models/*/tokenization_*.py), and which "
+    "class auto/tokenization_auto.py takes",
 )
 def _rebuilds(patient: Patient) -> Iterator[Seen]:
     assert patient.folder is not None
@@ -290,19 +279,17 @@ def _tokenizer_json(patient: Patient) -> dict[str, Any] | None:
 
 
 @known(
-    Failure(
-        id="clean-up-of-spaces",
-        area=Area.OUTPUT,
-        severity=Severity.WARNING,
-        name="decoding takes out spaces that belong to the text",
-        symptom="`a . b` becomes `a. b`, code and tables change; decode(encode(text)) is not text",
-        cause="clean_up_tokenization_spaces is set: made for WordPiece, it deletes spaces before "
-        "punctuation. Version 4 of transformers applies it to every tokenizer, and version 5 "
-        "ignores it for BPE. vLLM decodes by itself, so outputs differ between them",
-        remedy="set clean_up_tokenization_spaces to false in tokenizer_config.json",
-        needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
-        source="transformers 5.23.0, tokenization_utils_tokenizers.py (_decode)",
-    )
+    id="clean-up-of-spaces",
+    area=Area.OUTPUT,
+    severity=Severity.WARNING,
+    name="decoding takes out spaces that belong to the text",
+    symptom="`a . b` becomes `a. b`, code and tables change; decode(encode(text)) is not text",
+    cause="clean_up_tokenization_spaces is set: made for WordPiece, it deletes spaces before "
+    "punctuation. Version 4 of transformers applies it to every tokenizer, and version 5 ignores "
+    "it for BPE. vLLM decodes by itself, so outputs differ between them",
+    remedy="set clean_up_tokenization_spaces to false in tokenizer_config.json",
+    needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
+    source="transformers 5.23.0, tokenization_utils_tokenizers.py (_decode)",
 )
 def _clean_up(patient: Patient) -> Iterator[Seen]:
     assert patient.folder is not None
@@ -323,20 +310,18 @@ def _clean_up(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="needs-new-transformers",
-        area=Area.SETTINGS,
-        severity=Severity.INFO,
-        name="the folder was written by transformers 5, and 4 cannot load it",
-        symptom="`Tokenizer class TokenizersBackend does not exist`, or `'list' object has no "
-        "attribute 'keys'`, on machines with transformers 4",
-        cause="transformers 5 writes a class name that 4 does not know, and extra_special_tokens "
-        "as a list, where 4 expects names with tokens",
-        remedy='for both versions: tokenizer_class "PreTrainedTokenizerFast", and the list under '
-        "additional_special_tokens instead of extra_special_tokens",
-        needs=(EvidenceKind.FOLDER,),
-        source="transformers 5.23.0, tokenization_utils_base.py",
-    )
+    id="needs-new-transformers",
+    area=Area.SETTINGS,
+    severity=Severity.INFO,
+    name="the folder was written by transformers 5, and 4 cannot load it",
+    symptom="`Tokenizer class TokenizersBackend does not exist`, or `'list' object has no "
+    "attribute 'keys'`, on machines with transformers 4",
+    cause="transformers 5 writes a class name that 4 does not know, and extra_special_tokens as a "
+    "list, where 4 expects names with tokens",
+    remedy='for both versions: tokenizer_class "PreTrainedTokenizerFast", and the list under '
+    "additional_special_tokens instead of extra_special_tokens",
+    needs=(EvidenceKind.FOLDER,),
+    source="transformers 5.23.0, tokenization_utils_base.py",
 )
 def _needs_new(patient: Patient) -> Iterator[Seen]:
     reasons = []
@@ -358,13 +343,3 @@ def _needs_new(patient: Patient) -> Iterator[Seen]:
 
 
 _CLASSES_OF_5 = frozenset(("TokenizersBackend", "SentencePieceBackend", "PythonBackend"))
-
-CHECKS: tuple[Check, ...] = (
-    _tokenizers,
-    _normalization,
-    _settings,
-    _transformers,
-    _rebuilds,
-    _clean_up,
-    _needs_new,
-)

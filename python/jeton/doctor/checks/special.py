@@ -3,16 +3,58 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jeton.checkpoint import ModelKind
 from jeton.checkpoint.configuration import token_ids_of
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
-from jeton.doctor.patient import Patient
-from jeton.doctor.places import file_of_setting, file_of_stops
-from jeton.doctor.special import stop_ids
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
+from jeton.doctor.patient import Patient, file_of_setting, file_of_stops
 from jeton.findings import Severity
+
+# Which special tokens are in use, and where a model stops.
+
+CONTROL_TEXT = re.compile(
+    r"<\|[^|<>\s{}'\"]{1,60}\|>|<\uff5c[^\uff5c<>{}'\"]{1,60}\uff5c>|<(?:start|end)_of_(?:turn|text|role)>"
+    r"|</?s>|<[be]os>|\[/?INST\]"
+)
+"""Control tokens that published chat templates write."""
+
+
+def written_control_texts(template: str) -> tuple[str, ...]:
+    """The control tokens that a chat template writes, each once, in their order."""
+    return tuple(dict.fromkeys(CONTROL_TEXT.findall(template)))
+
+
+def stop_ids(patient: Patient) -> frozenset[int]:
+    """The ids at which generation stops: the model's, or without a model the tokenizer's."""
+    if patient.model is not None and patient.model.configuration is not None:
+        return frozenset(i for i in patient.model.token_ids("eos") if i >= 0)
+    if patient.gguf is not None:
+        ids = (patient.gguf.token_id(role) for role in ("eos", "eot", "eom"))
+        return frozenset(i for i in ids if i is not None)
+    end = patient.role_token_id("eos")
+    return frozenset() if end is None else frozenset({end})
+
+
+def used_special_tokens(patient: Patient) -> frozenset[int]:
+    """Special tokens that a model really meets: beginning and end, and what templates write.
+
+    Padding is none of them: it is masked, and its row of zeros is healthy.
+    """
+    used = set(stop_ids(patient)) | set(patient.role_ids("bos")) | set(patient.role_ids("eos"))
+    before, behind = patient.added_around
+    used |= {*before, *behind}
+    for template in patient.chat_templates.values():
+        for text in written_control_texts(template):
+            token_id = patient.fixed_ids.get(text)
+            if token_id is not None:
+                used.add(token_id)
+    pads = patient.role_ids("pad") - stop_ids(patient)
+    unknown = patient.role_ids("unk")
+    return frozenset(i for i in used - pads - unknown if i >= 0)
+
 
 ROLES = ("bos", "eos", "pad", "decoder_start")
 """Roles whose ids configurations name."""
@@ -31,18 +73,16 @@ def _configurations(patient: Patient) -> dict[str, Mapping[str, Any]]:
 
 
 @known(
-    Failure(
-        id="special-id-out-of-range",
-        area=Area.SPECIAL_TOKENS,
-        severity=Severity.ERROR,
-        name="the id of a special token is no id of the model",
-        symptom="`IndexError`, `Padding_idx must be within num_embeddings`, or a device-side "
-        "assert at the first padded batch",
-        cause="the id is negative (`-1` for `none` in old configurations) or lies behind the last "
-        "row of the matrix",
-        remedy="set it to a real token's id in config.json and generation_config.json, or to null",
-        needs=(EvidenceKind.MODEL,),
-    )
+    id="special-id-out-of-range",
+    area=Area.SPECIAL_TOKENS,
+    severity=Severity.ERROR,
+    name="the id of a special token is no id of the model",
+    symptom="`IndexError`, `Padding_idx must be within num_embeddings`, or a device-side assert "
+    "at the first padded batch",
+    cause="the id is negative (`-1` for `none` in old configurations) or lies behind the last row "
+    "of the matrix",
+    remedy="set it to a real token's id in config.json and generation_config.json, or to null",
+    needs=(EvidenceKind.MODEL,),
 )
 def _out_of_range(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
@@ -61,19 +101,17 @@ def _out_of_range(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="special-id-no-number",
-        area=Area.SPECIAL_TOKENS,
-        severity=Severity.ERROR,
-        name="the id of a special token is written as something else than a number",
-        symptom="generation never ends, `TypeError` or `ValueError` at the first request, or id 1 "
-        "where the file says `true`",
-        cause='a configuration was written by hand or by another program: `"300"`, `true`, `300.0` '
-        "or the token's text stand where its id belongs, and programs pass them over",
-        remedy="write the id as a whole number, or a list of them, in config.json and "
-        "generation_config.json",
-        needs=(EvidenceKind.MODEL,),
-    )
+    id="special-id-no-number",
+    area=Area.SPECIAL_TOKENS,
+    severity=Severity.ERROR,
+    name="the id of a special token is written as something else than a number",
+    symptom="generation never ends, `TypeError` or `ValueError` at the first request, or id 1 "
+    "where the file says `true`",
+    cause='a configuration was written by hand or by another program: `"300"`, `true`, `300.0` or '
+    "the token's text stand where its id belongs, and programs pass them over",
+    remedy="write the id as a whole number, or a list of them, in config.json and "
+    "generation_config.json",
+    needs=(EvidenceKind.MODEL,),
 )
 def _no_number(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
@@ -92,18 +130,16 @@ def _no_number(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="special-ids-disagree",
-        area=Area.SPECIAL_TOKENS,
-        severity=Severity.WARNING,
-        name="tokenizer and model mean different tokens by the same role",
-        symptom="generation runs on to max_new_tokens, or padding is read as text",
-        cause="the tokenizer's token for the role has another id than config.json and "
-        "generation_config.json have: files of two models, or of a base and a chat model",
-        remedy="set the ids in config.json and generation_config.json to those of the tokenizer "
-        "that the model was trained with",
-        needs=(EvidenceKind.TOKENIZER, EvidenceKind.MODEL),
-    )
+    id="special-ids-disagree",
+    area=Area.SPECIAL_TOKENS,
+    severity=Severity.WARNING,
+    name="tokenizer and model mean different tokens by the same role",
+    symptom="generation runs on to max_new_tokens, or padding is read as text",
+    cause="the tokenizer's token for the role has another id than config.json and "
+    "generation_config.json have: files of two models, or of a base and a chat model",
+    remedy="set the ids in config.json and generation_config.json to those of the tokenizer that "
+    "the model was trained with",
+    needs=(EvidenceKind.TOKENIZER, EvidenceKind.MODEL),
 )
 def _disagree(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
@@ -127,16 +163,14 @@ def _disagree(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="eos-missing",
-        area=Area.SPECIAL_TOKENS,
-        severity=Severity.WARNING,
-        name="nothing says at which token generation ends",
-        symptom="every answer is exactly max_new_tokens long and trails off into nonsense",
-        cause="neither generation_config.json nor config.json has an eos_token_id",
-        remedy="set eos_token_id in generation_config.json to all tokens that end a text or a turn",
-        needs=(EvidenceKind.MODEL,),
-    )
+    id="eos-missing",
+    area=Area.SPECIAL_TOKENS,
+    severity=Severity.WARNING,
+    name="nothing says at which token generation ends",
+    symptom="every answer is exactly max_new_tokens long and trails off into nonsense",
+    cause="neither generation_config.json nor config.json has an eos_token_id",
+    remedy="set eos_token_id in generation_config.json to all tokens that end a text or a turn",
+    needs=(EvidenceKind.MODEL,),
 )
 def _eos_missing(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
@@ -154,20 +188,16 @@ def _eos_missing(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="eos-forbidden",
-        area=Area.SPECIAL_TOKENS,
-        severity=Severity.ERROR,
-        name="the end of text may not be generated",
-        symptom="answers never end; the bill is that of max_new_tokens for each request",
-        cause="the end token is in suppress_tokens, bad_words_ids or a logit bias, or ignore_eos "
-        "is set. Forbidding special tokens while sampling is right for PAD, BOS and UNK and wrong "
-        "for EOS",
-        remedy="take the end tokens out of the list; `tok.never_generated_mask()` keeps them "
-        "allowed",
-        needs=(EvidenceKind.MODEL,),
-        source="ignore_eos is vLLM's sampling parameter of that name",
-    )
+    id="eos-forbidden",
+    area=Area.SPECIAL_TOKENS,
+    severity=Severity.ERROR,
+    name="the end of text may not be generated",
+    symptom="answers never end; the bill is that of max_new_tokens for each request",
+    cause="the end token is in suppress_tokens, bad_words_ids or a logit bias, or ignore_eos is "
+    "set. Forbidding special tokens while sampling is right for PAD, BOS and UNK and wrong for EOS",
+    remedy="take the end tokens out of the list; `tok.never_generated_mask()` keeps them allowed",
+    needs=(EvidenceKind.MODEL,),
+    source="ignore_eos is vLLM's sampling parameter of that name",
 )
 def _eos_forbidden(patient: Patient) -> Iterator[Seen]:
     assert patient.model is not None
@@ -202,19 +232,17 @@ def _eos_forbidden(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="pad-is-eos",
-        area=Area.SPECIAL_TOKENS,
-        severity=Severity.WARNING,
-        name="padding and end of text are one token",
-        symptom="after fine-tuning, answers do not end",
-        cause="collators leave every padding id out of the loss "
-        "(DataCollatorForLanguageModeling does), and with it the real end of each text",
-        remedy="give padding a token of its own, a reserved one for instance, so that no row is "
-        "added; or mask labels by length instead of by id. Inference alone is safe with a mask",
-        needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
-        source="transformers 5.23.0, data/data_collator.py",
-    )
+    id="pad-is-eos",
+    area=Area.SPECIAL_TOKENS,
+    severity=Severity.WARNING,
+    name="padding and end of text are one token",
+    symptom="after fine-tuning, answers do not end",
+    cause="collators leave every padding id out of the loss (DataCollatorForLanguageModeling "
+    "does), and with it the real end of each text",
+    remedy="give padding a token of its own, a reserved one for instance, so that no row is "
+    "added; or mask labels by length instead of by id. Inference alone is safe with a mask",
+    needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
+    source="transformers 5.23.0, data/data_collator.py",
 )
 def _pad_is_eos(patient: Patient) -> Iterator[Seen]:
     pad, end = patient.role_token_id("pad"), patient.role_token_id("eos")
@@ -229,18 +257,16 @@ def _pad_is_eos(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="pad-missing",
-        area=Area.SPECIAL_TOKENS,
-        severity=Severity.INFO,
-        name="there is no padding token",
-        symptom="`Asking to pad but the tokenizer does not have a padding token` at the first "
-        "batch of more than one text",
-        cause="the model was trained on packed text and never needed one",
-        remedy="set pad_token to a reserved special token; pad_token = eos_token serves for "
-        "inference with an attention mask, and spoils fine-tuning",
-        needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
-    )
+    id="pad-missing",
+    area=Area.SPECIAL_TOKENS,
+    severity=Severity.INFO,
+    name="there is no padding token",
+    symptom="`Asking to pad but the tokenizer does not have a padding token` at the first batch "
+    "of more than one text",
+    cause="the model was trained on packed text and never needed one",
+    remedy="set pad_token to a reserved special token; pad_token = eos_token serves for inference "
+    "with an attention mask, and spoils fine-tuning",
+    needs=(EvidenceKind.FOLDER, EvidenceKind.TOKENIZER),
 )
 def _pad_missing(patient: Patient) -> Iterator[Seen]:
     assert patient.folder is not None
@@ -254,21 +280,19 @@ def _pad_missing(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="padding-side",
-        area=Area.SPECIAL_TOKENS,
-        severity=Severity.WARNING,
-        name="the tokenizer pads on the wrong side for this kind of model",
-        symptom="single prompts work, batches give short, empty or strange answers; embeddings "
-        "of one text differ with its neighbours",
-        cause="a decoder continues after the last column, so in generation padding belongs on the "
-        "LEFT. An encoder reads from its first column, where [CLS] and position 0 are, so its "
-        "padding belongs on the RIGHT. (The rule is often told the other way round)",
-        remedy="to generate with a decoder-only model: padding_side='left'; to train one, either "
-        "side does, right is usual; encoders and the encoder of encoder-decoders: 'right'",
-        needs=(EvidenceKind.FOLDER, EvidenceKind.MODEL),
-        source="transformers 5.23.0, generation/utils.py (its warning of right-padding)",
-    )
+    id="padding-side",
+    area=Area.SPECIAL_TOKENS,
+    severity=Severity.WARNING,
+    name="the tokenizer pads on the wrong side for this kind of model",
+    symptom="single prompts work, batches give short, empty or strange answers; embeddings of one "
+    "text differ with its neighbours",
+    cause="a decoder continues after the last column, so in generation padding belongs on the "
+    "LEFT. An encoder reads from its first column, where [CLS] and position 0 are, so its padding "
+    "belongs on the RIGHT. (The rule is often told the other way round)",
+    remedy="to generate with a decoder-only model: padding_side='left'; to train one, either side "
+    "does, right is usual; encoders and the encoder of encoder-decoders: 'right'",
+    needs=(EvidenceKind.FOLDER, EvidenceKind.MODEL),
+    source="transformers 5.23.0, generation/utils.py (its warning of right-padding)",
 )
 def _padding_side(patient: Patient) -> Iterator[Seen]:
     stated = patient.tokenizer_config.get("padding_side")
@@ -303,21 +327,18 @@ def _padding_side(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="prompts-end-with-eos",
-        area=Area.SPECIAL_TOKENS,
-        severity=Severity.WARNING,
-        name="an end of text is put behind every prompt",
-        symptom="the model answers nothing, begins a new subject, or repeats itself: its text was "
-        "over before it began",
-        cause="add_eos_token is true in tokenizer_config.json, or the template of tokenizer.json "
-        "ends with the end token: a setting for training or for embeddings",
-        remedy="set add_eos_token to false for generation, take the token out of the template, "
-        "or encode prompts with add_special_tokens=False; leave it where the model makes "
-        "embeddings",
-        needs=(EvidenceKind.TOKENIZER,),
-        source="transformers 5.23.0, add_eos_token of Llama's and Gemma's tokenizers",
-    )
+    id="prompts-end-with-eos",
+    area=Area.SPECIAL_TOKENS,
+    severity=Severity.WARNING,
+    name="an end of text is put behind every prompt",
+    symptom="the model answers nothing, begins a new subject, or repeats itself: its text was "
+    "over before it began",
+    cause="add_eos_token is true in tokenizer_config.json, or the template of tokenizer.json ends "
+    "with the end token: a setting for training or for embeddings",
+    remedy="set add_eos_token to false for generation, take the token out of the template, or "
+    "encode prompts with add_special_tokens=False; leave it where the model makes embeddings",
+    needs=(EvidenceKind.TOKENIZER,),
+    source="transformers 5.23.0, add_eos_token of Llama's and Gemma's tokenizers",
 )
 def _prompts_end(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -358,18 +379,6 @@ _ARTICLE = {
 # Classes of transformers 5.23.0 with padding_side = "left" (models/*/tokenization_*.py).
 _LEFT_BY_CLASS = frozenset(
     ("CodeLlamaTokenizer", "CohereTokenizer", "GemmaTokenizer", "LlamaTokenizer", "XLNetTokenizer")
-)
-
-CHECKS: tuple[Check, ...] = (
-    _out_of_range,
-    _no_number,
-    _disagree,
-    _eos_missing,
-    _eos_forbidden,
-    _pad_is_eos,
-    _pad_missing,
-    _padding_side,
-    _prompts_end,
 )
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jeton._core import TextBatch, Tokenizer
-from jeton.doctor.failures import Area, Check, EvidenceKind, Failure, Seen, known
-from jeton.doctor.languages import language_premiums, script_shares
-from jeton.doctor.normalization import compare_texts
+from jeton.doctor.failures import Area, EvidenceKind, Seen, known
+from jeton.doctor.normalization import compare_texts, language_premiums, script_shares
 from jeton.doctor.patient import Patient
 from jeton.errors import EncodeError
 from jeton.findings import Basis, Severity
@@ -24,22 +23,20 @@ _MAX_TEXTS = 20_000
 
 
 @known(
-    Failure(
-        id="languages-cost-more",
-        area=Area.TEXT,
-        severity=Severity.WARNING,
-        name="other languages take many times the tokens of English",
-        symptom="users of some languages hit limits, wait longer and cost more; their chats are "
-        "cut early",
-        cause="the vocabulary was trained on English above all: characters of other scripts fall "
-        "into bytes, two or three tokens each",
-        remedy="compare tokenizers on your own text (`jeton audit --tokenizer A --tokenizer B`). A "
-        "model with a larger, newer vocabulary mends most of it. Until then size limits in tokens "
-        "per language. Segmenting with spaces or transliterating does not help",
-        needs=(EvidenceKind.TOKENIZER,),
-        source=f"{LARGE_PREMIUM:g} tokens for one of English, on the same three sentences "
-        "(languages.json)",
-    )
+    id="languages-cost-more",
+    area=Area.TEXT,
+    severity=Severity.WARNING,
+    name="other languages take many times the tokens of English",
+    symptom="users of some languages hit limits, wait longer and cost more; their chats are cut "
+    "early",
+    cause="the vocabulary was trained on English above all: characters of other scripts fall into "
+    "bytes, two or three tokens each",
+    remedy="compare tokenizers on your own text (`jeton audit --tokenizer A --tokenizer B`). A "
+    "model with a larger, newer vocabulary mends most of it. Until then size limits in tokens per "
+    "language. Segmenting with spaces or transliterating does not help",
+    needs=(EvidenceKind.TOKENIZER,),
+    source=f"{LARGE_PREMIUM:g} tokens for one of English, on the same three sentences "
+    "(languages.json)",
 )
 def _languages(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -80,18 +77,16 @@ def _languages(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="unknown-tokens",
-        area=Area.TEXT,
-        severity=Severity.WARNING,
-        name="text becomes unknown tokens",
-        symptom="names, emoji or whole languages vanish: the model sees [UNK], and so does search",
-        cause="the vocabulary has neither these characters nor bytes to write them with",
-        remedy="a tokenizer with byte fallback or byte-level BPE; for one model, normalize the "
-        "text to what its vocabulary knows, and count what is left",
-        needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
-        source="0.1% of all tokens: a choice of ours",
-    )
+    id="unknown-tokens",
+    area=Area.TEXT,
+    severity=Severity.WARNING,
+    name="text becomes unknown tokens",
+    symptom="names, emoji or whole languages vanish: the model sees [UNK], and so does search",
+    cause="the vocabulary has neither these characters nor bytes to write them with",
+    remedy="a tokenizer with byte fallback or byte-level BPE; for one model, normalize the text "
+    "to what its vocabulary knows, and count what is left",
+    needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
+    source="0.1% of all tokens: a choice of ours",
 )
 def _unknown(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -119,18 +114,16 @@ def _unknown(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="texts-do-not-come-back",
-        area=Area.TEXT,
-        severity=Severity.WARNING,
-        name="decode(encode(text)) is another text",
-        symptom="code loses indentation, quotes do not match their source, diffs do not apply",
-        cause="the tokenizer normalizes text (case, accents, white space, compatibility "
-        "characters) or has no token for some of it",
-        remedy="to quote from the source use offsets (`tok.encode_with_offsets`), not decoded "
-        "text; to generate code use a tokenizer that loses nothing (byte-level BPE)",
-        needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
-    )
+    id="texts-do-not-come-back",
+    area=Area.TEXT,
+    severity=Severity.WARNING,
+    name="decode(encode(text)) is another text",
+    symptom="code loses indentation, quotes do not match their source, diffs do not apply",
+    cause="the tokenizer normalizes text (case, accents, white space, compatibility characters) "
+    "or has no token for some of it",
+    remedy="to quote from the source use offsets (`tok.encode_with_offsets`), not decoded text; "
+    "to generate code use a tokenizer that loses nothing (byte-level BPE)",
+    needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
 )
 def _round_trip(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -179,20 +172,18 @@ def _causes(tokenizer: Tokenizer, texts: Sequence[str]) -> dict[str, int]:
 
 
 @known(
-    Failure(
-        id="texts-normalized-differently",
-        area=Area.TEXT,
-        severity=Severity.ERROR,
-        name="texts are prepared differently at training and at serving",
-        symptom="the model is worse in production than in evaluation, most of all on accents, "
-        "quotes, code and copied text",
-        cause="a preprocessing step runs on one side only",
-        remedy="put the step into the tokenizer's normalizer, or into one function that both sides "
-        "import; test it with the same 20 strings on both sides",
-        needs=(EvidenceKind.TEXTS, EvidenceKind.TRAINING_TEXTS),
-        source="pairs: any step that explains them; else shares of texts that differ by more than "
-        "10 points and four standard errors",
-    )
+    id="texts-normalized-differently",
+    area=Area.TEXT,
+    severity=Severity.ERROR,
+    name="texts are prepared differently at training and at serving",
+    symptom="the model is worse in production than in evaluation, most of all on accents, quotes, "
+    "code and copied text",
+    cause="a preprocessing step runs on one side only",
+    remedy="put the step into the tokenizer's normalizer, or into one function that both sides "
+    "import; test it with the same 20 strings on both sides",
+    needs=(EvidenceKind.TEXTS, EvidenceKind.TRAINING_TEXTS),
+    source="pairs: any step that explains them; else shares of texts that differ by more than 10 "
+    "points and four standard errors",
 )
 def _normalized(patient: Patient) -> Iterator[Seen]:
     for difference in compare_texts(patient.training_texts, patient.texts):
@@ -215,18 +206,16 @@ def _normalized(patient: Patient) -> Iterator[Seen]:
 
 
 @known(
-    Failure(
-        id="control-tokens-in-text",
-        area=Area.TEXT,
-        severity=Severity.WARNING,
-        name="texts hold what looks like control tokens",
-        symptom="answers stop early, roles change in the middle of a chat",
-        cause="user text spells control tokens; a program that encodes with special tokens allowed "
-        "makes control tokens of them",
-        remedy="encode user text without special tokens (jeton's default), and chats by "
-        "`jeton.chat.encode_chat`, which keeps the two apart",
-        needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
-    )
+    id="control-tokens-in-text",
+    area=Area.TEXT,
+    severity=Severity.WARNING,
+    name="texts hold what looks like control tokens",
+    symptom="answers stop early, roles change in the middle of a chat",
+    cause="user text spells control tokens; a program that encodes with special tokens allowed "
+    "makes control tokens of them",
+    remedy="encode user text without special tokens (jeton's default), and chats by "
+    "`jeton.chat.encode_chat`, which keeps the two apart",
+    needs=(EvidenceKind.TOKENIZER, EvidenceKind.TEXTS),
 )
 def _control(patient: Patient) -> Iterator[Seen]:
     assert patient.tokenizer is not None
@@ -251,19 +240,17 @@ def _own_token(text: str, own: frozenset[str]) -> str | None:
 
 
 @known(
-    Failure(
-        id="texts-hide-text",
-        area=Area.TEXT,
-        severity=Severity.WARNING,
-        name="texts hold what no person sees",
-        symptom="the model follows instructions that nobody can find, or words cost more tokens "
-        "than they seem to have",
-        cause="tag characters, variation selectors or rows of zero-width characters carry text or "
-        "bits, or characters of direction show it in another order",
-        remedy="`jeton guard scan --show` shows them; the step `guard` of `jeton preprocess` or "
-        "`jeton.guard.enforce` takes them out",
-        needs=(EvidenceKind.TEXTS,),
-    )
+    id="texts-hide-text",
+    area=Area.TEXT,
+    severity=Severity.WARNING,
+    name="texts hold what no person sees",
+    symptom="the model follows instructions that nobody can find, or words cost more tokens than "
+    "they seem to have",
+    cause="tag characters, variation selectors or rows of zero-width characters carry text or "
+    "bits, or characters of direction show it in another order",
+    remedy="`jeton guard scan --show` shows them; the step `guard` of `jeton preprocess` or "
+    "`jeton.guard.enforce` takes them out",
+    needs=(EvidenceKind.TEXTS,),
 )
 def _hidden(patient: Patient) -> Iterator[Seen]:
     groups = {"hidden-payload", "invisible", "bidi"}
@@ -284,6 +271,3 @@ def _hidden(patient: Patient) -> Iterator[Seen]:
             value=len(found),
             unit="texts",
         )
-
-
-CHECKS: tuple[Check, ...] = (_languages, _unknown, _round_trip, _normalized, _control, _hidden)

@@ -9,11 +9,10 @@ from typing import Final
 
 from jeton._plain import counted
 from jeton.guard.characters import properties
-from jeton.guard.kinds import GuardLevel
 from jeton.guard.places import places
 from jeton.guard.scanning import scan_for
-from jeton.guard.vocabulary.findings import VocabularyFinding, found
-from jeton.guard.vocabulary.source import VocabularySource
+from jeton.guard.verdict import GuardLevel
+from jeton.guard.vocabulary.source import VocabularyFinding, VocabularySource, found
 from jeton.guard.wordlist import INSTRUCTION, MARKERS, NEWER_MARKERS
 
 _SUSPICIOUS: Final = re.compile(

@@ -12,8 +12,10 @@ from jeton.checkpoint import read_model_directory
 from jeton.errors import JetonError
 from jeton.formats.reading import read_object, read_text
 from jeton.guard.kinds import GuardLevel
+from jeton.formats.documents import read_object, read_text
 from jeton.guard.scanning import scan_for
-from jeton.guard.vocabulary.findings import VocabularyFinding, found
+from jeton.guard.verdict import GuardLevel
+from jeton.guard.vocabulary.source import VocabularyFinding, found
 from jeton.guard.wordlist import INSTRUCTION, WEB_ADDRESS
 
 _REACHES: Final = re.compile(

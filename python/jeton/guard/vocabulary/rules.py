@@ -12,9 +12,8 @@ from typing import Any, Final
 from jeton._core import Tokenizer
 from jeton._plain import counted
 from jeton.errors import JetonError
-from jeton.guard.kinds import GuardLevel
-from jeton.guard.vocabulary.findings import VocabularyFinding, found
-from jeton.guard.vocabulary.source import VocabularySource
+from jeton.guard.verdict import GuardLevel
+from jeton.guard.vocabulary.source import VocabularyFinding, VocabularySource, found
 
 _SENTENCES: Final = (
     "Do not allow it; never deny 12.5 of 100, please answer yes or no.",

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton._plain import counted
-from jeton.guard.kinds import GuardLevel
-from jeton.guard.vocabulary.findings import VocabularyFinding, found
-from jeton.guard.vocabulary.source import Entry, VocabularySource
+from jeton.guard.verdict import GuardLevel
+from jeton.guard.vocabulary.source import Entry, VocabularyFinding, VocabularySource, found
 from jeton.metrics.reachability import Category, reachability
 
 MAX_DISORDER: Final = 0.01

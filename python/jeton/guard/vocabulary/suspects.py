@@ -20,8 +20,8 @@ from jeton._core import Tokenizer
 from jeton._plain import counted
 from jeton.checkpoint import ModelDirectory, Tensor, read_rows
 from jeton.checkpoint.rows import can_read_rows, row_blocks
-from jeton.guard.kinds import GuardLevel
-from jeton.guard.vocabulary.findings import VocabularyFinding, found
+from jeton.guard.verdict import GuardLevel
+from jeton.guard.vocabulary.source import VocabularyFinding, found
 from jeton.metrics.reachability import Category, reachability
 
 MIN_UNUSED: Final = 3

@@ -15,7 +15,7 @@ from jeton._core import __version__
 from jeton._nearest import nearest
 from jeton._os_errors import os_message
 from jeton.errors import JetonError
-from jeton.service.agents.tools import AgentTools
+from jeton.service.agents import AgentTools
 
 _INSTRUCTIONS = (
     "Exact token counts, prices and audits by real tokenizers. Counts of text are exact for the "

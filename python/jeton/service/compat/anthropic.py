@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from jeton.errors import UsageError
-from jeton.service.compat.chats import checked_chat, count_chat
-from jeton.service.compat.contents import ANTHROPIC_BLOCKS
+from jeton.service.compat.chats import ANTHROPIC_BLOCKS, checked_chat, count_chat
 from jeton.service.failures import HttpFailure
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked

@@ -9,7 +9,7 @@ import msgspec
 from jeton.findings import Basis
 from jeton.service.compat.vllm import decoded
 from jeton.service.failures import HttpFailure
-from jeton.service.routes.texts import Id
+from jeton.service.routes.encode import Id
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 

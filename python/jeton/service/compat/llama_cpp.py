@@ -10,12 +10,10 @@ from typing import Any
 import msgspec
 
 from jeton.findings import Basis
-from jeton.service.compat.chats import rendered_ids
-from jeton.service.compat.frames import basis_of_frame
+from jeton.service.compat.chats import basis_of_frame, rendered_ids
 from jeton.service.compat.vllm import decoded
 from jeton.service.failures import HttpFailure
-from jeton.service.routes.encode import check_size
-from jeton.service.routes.texts import Id
+from jeton.service.routes.encode import Id, check_size
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from jeton.errors import UsageError
-from jeton.service.compat.chats import checked_chat, count_chat
-from jeton.service.compat.contents import OPENAI_ITEMS
+from jeton.service.compat.chats import OPENAI_ITEMS, checked_chat, count_chat
 from jeton.service.failures import HttpFailure
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked

@@ -8,12 +8,11 @@ import msgspec
 
 from jeton._core import Tokenizer
 from jeton.findings import Basis
-from jeton.service.compat.frames import basis_of_frame
+from jeton.service.compat.chats import basis_of_frame
 from jeton.service.compat.sglang import nested
 from jeton.service.compat.vllm import decoded
 from jeton.service.failures import HttpFailure, ServiceFailure
-from jeton.service.routes.encode import check_size
-from jeton.service.routes.texts import Id
+from jeton.service.routes.encode import Id, check_size
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 

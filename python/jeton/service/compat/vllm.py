@@ -8,8 +8,7 @@ import msgspec
 
 from jeton.errors import UnknownTokenIdError, UsageError
 from jeton.findings import Basis
-from jeton.service.compat.chats import rendered_ids
-from jeton.service.compat.frames import basis_of_frame
+from jeton.service.compat.chats import basis_of_frame, rendered_ids
 from jeton.service.failures import HttpFailure
 from jeton.service.routes.encode import check_size
 from jeton.service.state import ServiceState

@@ -22,7 +22,7 @@ from jeton.adapt.shadowing import (
     request_places,
     stage_seed,
 )
-from jeton.service.mirror.plan import MirrorPlan
+from jeton.service.mirror import MirrorPlan
 
 _MAX_PAIRS: Final = 100_000
 """Pairs that are kept; a stage rarely wants more."""

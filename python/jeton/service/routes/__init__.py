@@ -1,13 +1,11 @@
-"""The service's own routes: one file each, one line here."""
+"""The service's own routes, one line each."""
 
 from __future__ import annotations
 
 from jeton.service.routes.audit import AUDIT
 from jeton.service.routes.chunk import CHUNK
 from jeton.service.routes.compare import COMPARE
-from jeton.service.routes.count import COUNT
-from jeton.service.routes.decode import DECODE
-from jeton.service.routes.encode import ENCODE
+from jeton.service.routes.encode import COUNT, DECODE, ENCODE
 from jeton.service.routes.estimate import ESTIMATE
 from jeton.service.routes.guard import GUARD
 from jeton.service.routes.route import ROUTE

@@ -9,7 +9,7 @@ import msgspec
 from jeton.chunking import chunk_text
 from jeton.chunking.division import By, Markup
 from jeton.findings import Basis
-from jeton.service.routes.texts import Positive
+from jeton.service.routes.encode import Positive
 from jeton.service.state import ServiceState, check_limit
 from jeton.service.wire import ServiceRoute, Worked
 

@@ -9,8 +9,7 @@ import msgspec
 from jeton.comparing import compare
 from jeton.errors import UsageError
 from jeton.findings import Basis
-from jeton.service.routes.encode import check_size
-from jeton.service.routes.texts import batch_of
+from jeton.service.routes.encode import batch_of, check_size
 from jeton.service.state import ServiceState, check_limit
 from jeton.service.wire import ServiceRoute, Worked
 

@@ -9,7 +9,7 @@ import msgspec
 from jeton.errors import UsageError
 from jeton.estimating.bounds import bounds_of_length, count_limits, token_bounds
 from jeton.findings import Basis
-from jeton.service.routes.texts import TextRequest, batch_of, is_single
+from jeton.service.routes.encode import TextRequest, batch_of, is_single
 from jeton.service.state import ServiceState
 from jeton.service.tokenizers import ServedTokenizer
 from jeton.service.wire import ServiceRoute, Worked

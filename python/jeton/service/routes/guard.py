@@ -8,7 +8,7 @@ from jeton.errors import UsageError
 from jeton.findings import Basis
 from jeton.guard import check_ids, scan
 from jeton.guard.verdict import gravest
-from jeton.service.routes.texts import Id
+from jeton.service.routes.encode import Id
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 

@@ -6,7 +6,7 @@ import msgspec
 
 from jeton.findings import Basis
 from jeton.service.failures import HttpFailure, ServiceFailure
-from jeton.service.routes.texts import Positive
+from jeton.service.routes.encode import Positive
 from jeton.service.state import ServiceState
 from jeton.service.wire import ServiceRoute, Worked
 

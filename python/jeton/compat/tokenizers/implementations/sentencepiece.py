@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jeton._core import from_sentencepiece
 from jeton.compat.tokenizers import decoders, normalizers, pre_tokenizers, trainers
-from jeton.compat.tokenizers._patterns import Regex
+from jeton.compat.tokenizers._cores import Regex
 from jeton.compat.tokenizers.added_token import AddedToken
 from jeton.compat.tokenizers.implementations.base_tokenizer import TrainableTokenizer
 from jeton.compat.tokenizers.models import BPE, Unigram
 from jeton.compat.tokenizers.tokenizer import Tokenizer
 from jeton.errors import VocabularyError
+
+# Parts of a SentencePiece file that ``from_spm`` needs; the core reads them.
+
+
+@dataclass(frozen=True, slots=True)
+class SpmFile:
+    """Pieces and settings of a SentencePiece model.
+
+    Attributes:
+        model_type: ``unigram``, ``bpe``, ``word`` or ``char``.
+        pieces: Every piece with its score, by id.
+        unk_id: The id of the unknown piece.
+        byte_fallback: True if unknown text becomes bytes.
+        charsmap: Compiled rules of normalization; empty for none.
+    """
+
+    model_type: str
+    pieces: list[tuple[str, float]]
+    unk_id: int | None
+    byte_fallback: bool
+    charsmap: bytes
+
+
+def read_spm(path: Path) -> SpmFile:
+    """Read a ``.model`` file."""
+    core = from_sentencepiece(path.read_bytes(), path=str(path))
+    model = json.loads(core.to_canonical())["model"]
+    pieces = [(base64.b64decode(text).decode(), score) for text, score, *_ in model["pieces"]]
+    kinds = [kind for _, _, kind in (piece[:3] for piece in model["pieces"])]
+    return SpmFile(
+        model_type=model["algorithm"],
+        pieces=pieces,
+        unk_id=kinds.index("unknown") if "unknown" in kinds else None,
+        byte_fallback=bool(model["byte_fallback"]),
+        charsmap=base64.b64decode(model["normalizer"]["charsmap"] or ""),
+    )
+
 
 __all__ = ["SentencePieceBPETokenizer", "SentencePieceUnigramTokenizer"]
 
@@ -100,7 +141,7 @@ class SentencePieceUnigramTokenizer(TrainableTokenizer):
         This is the other library's approximation, for programs that rely on it; ``jeton.load``
         reads the file as SentencePiece does.
         """
-        from jeton.compat.tokenizers.implementations._spm_file import read_spm
+        from jeton.compat.tokenizers.implementations.sentencepiece import read_spm
 
         read = read_spm(Path(filename))
         if read.model_type != "unigram":
