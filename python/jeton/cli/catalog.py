@@ -10,6 +10,7 @@ import click
 
 from jeton._plain import plain_values
 from jeton.cli import options, streams, tables
+from jeton.cli.declaring import command, option
 
 if TYPE_CHECKING:
     from jeton.catalog import ApiPrice, ModelFacts
@@ -28,10 +29,9 @@ def catalog() -> None:
     """
 
 
-@catalog.command()
+@command(group=catalog)
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@options.json_option
-def models(*, words: tuple[str, ...], as_json: bool) -> None:
+def models(*, words: tuple[str, ...], as_json: bool = options.JSON) -> None:
     """List the models: names for --model, and their shapes.
 
     With WORDs only those whose name or an alias contains all of them. KB/TOKEN is what one more
@@ -90,9 +90,8 @@ def models(*, words: tuple[str, ...], as_json: bool) -> None:
     )
 
 
-@catalog.command()
-@options.json_option
-def formats(*, as_json: bool) -> None:
+@command(group=catalog)
+def formats(*, as_json: bool = options.JSON) -> None:
     """List the formats of weights and caches: names for --weights and --kv-dtype.
 
     BITS are those of an element with its part of the scales. Quantized weights keep tables, norms
@@ -132,14 +131,14 @@ def formats(*, as_json: bool) -> None:
     tables.print_table(["NAME", "BITS", "AS WEIGHTS", "ALSO CALLED"], table, right=["BITS"])
 
 
-@catalog.command()
-@click.option(
-    "--live",
-    is_flag=True,
-    help="Show this machine's own GPUs instead, with memory and power in use (nvidia-smi).",
-)
-@options.json_option
-def gpus(*, live: bool, as_json: bool) -> None:
+@command(group=catalog)
+def gpus(
+    *,
+    live: bool = option(
+        "Show this machine's own GPUs instead, with memory and power in use (nvidia-smi)."
+    ),
+    as_json: bool = options.JSON,
+) -> None:
     """List the GPUs: names for --gpu, memory, bandwidth, rate and hourly price.
 
     \b
@@ -217,17 +216,18 @@ def _show_live(*, as_json: bool) -> None:
     )
 
 
-@catalog.command()
+@command(group=catalog)
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@click.option(
-    "--tariff",
-    type=click.Choice(["standard", "batch", "flex", "priority", "fast"]),
-    default="standard",
-    show_default=True,
-    help="Prices of this tariff; models without it are left out.",
-)
-@options.json_option
-def prices(*, words: tuple[str, ...], tariff: str, as_json: bool) -> None:
+def prices(
+    *,
+    words: tuple[str, ...],
+    tariff: str = option(
+        "Prices of this tariff; models without it are left out.",
+        type=click.Choice(["standard", "batch", "flex", "priority", "fast"]),
+        default="standard",
+    ),
+    as_json: bool = options.JSON,
+) -> None:
     """List the API prices: names for --price-model, in USD per million tokens.
 
     With WORDs only the names that contain all of them. One WORD that names a model, as a log may

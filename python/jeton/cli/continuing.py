@@ -12,6 +12,7 @@ from jeton.cli.options import load_tokenizer
 from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
+    from jeton.cli.corpus_options import CorpusOptions
     from jeton.formats.targets import Target
     from jeton.training import ContinueSettings
 
@@ -38,7 +39,7 @@ def continue_tokenizer(
     settings: ContinueSettings,
     from_counts: bool,
     min_count: int,
-    care: Mapping[str, Any],
+    care: CorpusOptions,
     reading: Mapping[str, Any],
     num_threads: int | None,
     name: str | None,

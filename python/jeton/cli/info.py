@@ -8,43 +8,33 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, streams, tables
+from jeton.cli.declaring import command, option
 
 if TYPE_CHECKING:
     from jeton import Tokenizer
     from jeton.formats import PretrainedFolder
 
 
-@click.command()
+@command()
 @click.argument("tokenizer_name", metavar="T")
-@click.option(
-    "--canonical",
-    is_flag=True,
-    help="Write the canonical form, whose SHA-256 is the fingerprint, and nothing else.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Write the canonical form into this file instead of to standard output.",
-)
-@click.option(
-    "--formats",
-    is_flag=True,
-    help="Try every format that can be written, and say what stands in the way. Takes seconds for "
-    "large vocabularies.",
-)
-@options.pattern_option
-@options.special_id_option
-@options.json_option
 def info(
     *,
     tokenizer_name: str,
-    canonical: bool,
-    output: str | None,
-    formats: bool,
-    pattern: str | None,
-    special_tokens: tuple[str, ...],
-    as_json: bool,
+    canonical: bool = option(
+        "Write the canonical form, whose SHA-256 is the fingerprint, and nothing else."
+    ),
+    output: str | None = option(
+        "Write the canonical form into this file instead of to standard output.",
+        "FILE",
+        names="-o --output",
+    ),
+    formats: bool = option(
+        "Try every format that can be written, and say what stands in the way. Takes seconds "
+        "for large vocabularies."
+    ),
+    pattern: str | None = options.PATTERN,
+    special_tokens: tuple[str, ...] = options.SPECIAL_ID,
+    as_json: bool = options.JSON,
 ) -> None:
     """Describe a tokenizer.
 

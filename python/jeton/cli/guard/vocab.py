@@ -7,38 +7,28 @@ from typing import TYPE_CHECKING
 import click
 
 from jeton.cli import options, outputs, streams, tables
+from jeton.cli.declaring import command, option
 
 if TYPE_CHECKING:
     from jeton.guard import VocabularyReport
 
 
-@click.command()
+@command()
 @click.argument("tokenizer", metavar="T")
-@click.option("--model", metavar="DIR", help="Model directory: configuration, templates, weights.")
-@click.option(
-    "--base", metavar="T0", help="The tokenizer that it should be: every difference is told."
-)
-@click.option(
-    "--fail-at",
-    type=click.Choice(["info", "warning", "error", "critical"]),
-    default="error",
-    show_default=True,
-    help="Severity from which on the exit code is 1.",
-)
-@options.json_option
-@click.option("--sarif", metavar="F", help="Write SARIF 2.1.0 for code scanning.")
-@outputs.markdown_option
-@click.option("-q", "--quiet", is_flag=True, help="Nothing but files and the exit code.")
 def vocab(
     *,
     tokenizer: str,
-    model: str | None,
-    base: str | None,
-    fail_at: str,
-    as_json: bool,
-    sarif: str | None,
-    markdown: str | None,
-    quiet: bool,
+    model: str | None = option("Model directory: configuration, templates, weights.", "DIR"),
+    base: str | None = option("The tokenizer that it should be: every difference is told.", "T0"),
+    fail_at: str = option(
+        "Severity from which on the exit code is 1.",
+        type=click.Choice(["info", "warning", "error", "critical"]),
+        default="error",
+    ),
+    as_json: bool = options.JSON,
+    sarif: str | None = option("Write SARIF 2.1.0 for code scanning.", "F"),
+    markdown: str | None = options.MARKDOWN,
+    quiet: bool = option("Nothing but files and the exit code.", names="-q --quiet"),
 ) -> None:
     """Find faults and suspicions in a vocabulary, its files and the rows of its model.
 
