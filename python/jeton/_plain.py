@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["counted", "finite_values", "less", "plain_values", "strict_json"]
+__all__ = ["counted", "finite_values", "less", "picked", "plain_values", "strict_json"]
 
 
 def less(now: Decimal, then: Decimal) -> str:
@@ -25,6 +25,16 @@ def less(now: Decimal, then: Decimal) -> str:
 def counted(n: int, noun: str) -> str:
     """Write a number with its noun: ``1 document``, ``2,000 documents``."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def picked(value: object, names: str) -> dict[str, Any]:
+    """Return attributes by name, for JSON.
+
+    Example:
+        >>> picked(date(2026, 10, 31), "year month")
+        {'year': 2026, 'month': 10}
+    """
+    return {name: getattr(value, name) for name in names.split()}
 
 
 def plain_values(value: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options, streams
 from jeton.cli.declaring import command, option
 from jeton.errors import JetonError, UsageError
@@ -92,17 +93,15 @@ def _write(encoded: ChatEncoding, tokenizer: Tokenizer, *, as_json: bool, only_i
                 "schema_version": "jeton.chat/1",
                 "tokenizer": tokenizer.name,
                 "fingerprint": tokenizer.fingerprint,
-                "text": encoded.rendered.text,
-                "trusted_spans": encoded.rendered.trusted_spans,
-                "generation_spans": encoded.rendered.generation_spans,
-                "has_generation_block": encoded.rendered.has_generation_block,
+                **picked(
+                    encoded.rendered, "text trusted_spans generation_spans has_generation_block"
+                ),
                 "n_tokens": len(encoded.ids),
                 "ids": encoded.ids.tolist(),
                 "template_mask": encoded.template_mask.astype(int).tolist(),
                 "assistant_mask": encoded.assistant_mask.astype(int).tolist(),
                 "look_alikes": [
-                    {"token": look.token, "id": look.id, "start": look.start, "end": look.end}
-                    for look in encoded.look_alikes
+                    {**picked(look, "token id start end")} for look in encoded.look_alikes
                 ],
             },
             indent=None,

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 import click
 
-from jeton._plain import counted, strict_json
+from jeton._plain import counted, picked, strict_json
 from jeton.cli import kept, options, streams
 from jeton.cli.declaring import command, option
 from jeton.cli.kinds import COUNT
@@ -274,12 +274,7 @@ def _row(
         "source": document.source,
         "document": document.document,
         "chunk": number,
-        "text": part.text,
-        "start": part.start,
-        "end": part.end,
-        "start_bytes": part.start_bytes,
-        "end_bytes": part.end_bytes,
-        "n_tokens": part.n_tokens,
+        **picked(part, "text start end start_bytes end_bytes n_tokens"),
         "context": list(part.context),
         "summary": part.summary,
         "sent": part.sent,

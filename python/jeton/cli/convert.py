@@ -132,7 +132,11 @@ def _print(result: Conversion) -> None:
 
 
 def _print_losses(losses: list[dict[str, str]]) -> None:
-    tables.print_table(
-        ["LOST", "WHAT", "EFFECT"],
-        [[loss["component"], loss["what"], loss["effect"]] for loss in losses],
+    tables.print_rows(
+        losses,
+        {
+            "LOST": lambda loss: loss["component"],
+            "WHAT": lambda loss: loss["what"],
+            "EFFECT": lambda loss: loss["effect"],
+        },
     )

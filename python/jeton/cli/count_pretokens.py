@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import corpus_options, options, streams, training_corpus
 from jeton.cli.cluster_options import ClusterOptions
 from jeton.cli.declaring import command, option
@@ -150,10 +151,7 @@ def count_pretokens(
                 "schema_version": "jeton.count-pretokens/1",
                 "file": output,
                 "n_distinct": len(counts),
-                "n_pretokens": counts.n_pretokens,
-                "n_bytes": counts.n_bytes,
-                "n_documents": counts.n_documents,
-                "n_bytes_spilled": counts.n_bytes_spilled,
+                **picked(counts, "n_pretokens n_bytes n_documents n_bytes_spilled"),
                 **({"files": [str(file) for file in files]} if corpus.languages else {}),
                 **({"indents": True} if corpus.indents else {}),
                 "unit": corpus.unit,

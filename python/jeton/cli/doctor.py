@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options, streams
 from jeton.cli.declaring import command, option
 from jeton.cli.kinds import COUNT, WHOLE
@@ -220,13 +221,7 @@ def _write_failures(known: Sequence[Failure], *, as_json: bool) -> None:
 
 def _failure_json(failure: Failure) -> dict[str, Any]:
     return {
-        "id": failure.id,
-        "area": failure.area,
-        "severity": failure.severity,
-        "name": failure.name,
-        "symptom": failure.symptom,
-        "cause": failure.cause,
-        "remedy": failure.remedy,
+        **picked(failure, "id area severity name symptom cause remedy"),
         "needs": [kind.name.lower() for kind in failure.needs],
         "source": failure.source,
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options, streams, tables
 from jeton.cli.declaring import command, option
 
@@ -144,11 +145,7 @@ def _facts(tokenizer: Tokenizer) -> dict[str, Any]:
 
     special = dict(sorted(tokenizer.special_tokens.items(), key=lambda item: item[1]))
     return {
-        "name": tokenizer.name,
-        "algorithm": tokenizer.algorithm,
-        "reference": tokenizer.reference,
-        "vocab_size": tokenizer.vocab_size,
-        "n_tokens": tokenizer.n_tokens,
+        **picked(tokenizer, "name algorithm reference vocab_size n_tokens"),
         "longest_token_bytes": int(tokenizer.token_lengths().max(initial=0)),
         "split_pattern": tokenizer.split_pattern,
         "fingerprint": tokenizer.fingerprint,
@@ -263,11 +260,7 @@ def _folder_json(folder: PretrainedFolder) -> dict[str, Any]:
         "chat_template": folder.chat_template,
         "chat_template_file": None if template_file is None else template_file.name,
         "other_chat_templates": dict(folder.other_chat_templates),
-        "model_max_length": folder.model_max_length,
-        "add_bos": folder.add_bos,
-        "add_eos": folder.add_eos,
-        "clean_up_tokenization_spaces": folder.clean_up_tokenization_spaces,
-        "legacy": folder.legacy,
+        **picked(folder, "model_max_length add_bos add_eos clean_up_tokenization_spaces legacy"),
         "warnings": list(folder.warnings),
     }
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from jeton._plain import counted, strict_json
+from jeton._plain import counted, picked, strict_json
 from jeton.cli import streams
 from jeton.errors import UsageError
 
@@ -73,10 +73,7 @@ class LeftOutList:
         if self._file is None:
             self._open()
         told = {
-            "source": record.source,
-            "record": record.record,
-            "line": record.line,
-            "reason": record.reason,
+            **picked(record, "source record line reason"),
         }
         assert self._file is not None
         self._file.write(strict_json(told).encode() + b"\n")

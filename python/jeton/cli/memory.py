@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options, outputs, streams, tables
 from jeton.cli.declaring import OptionSet, command, option
 from jeton.cli.memory_options import EngineOptions
@@ -149,11 +150,7 @@ def memory(
                 "gpus": [fit.to_dict() for fit in found],
                 "log": [
                     {
-                        "name": one.name,
-                        "unit": one.unit,
-                        "logged": one.logged,
-                        "formula": one.formula,
-                        "off_share": one.off_share,
+                        **picked(one, "name unit logged formula off_share"),
                     }
                     for one in differences
                 ],

@@ -206,16 +206,12 @@ def _print(found: PreprocessReport) -> None:
     lost = [loss for loss in found.losses if loss.n_lost]
     if lost:
         streams.write_line("")
-        tables.print_table(
-            ["No longer there", "Lost", "Of", "For example"],
-            [
-                [
-                    loss.kind,
-                    f"{loss.n_lost:,}",
-                    f"{loss.n_before:,}",
-                    streams.shown("; ".join(loss.examples[:2])),
-                ]
-                for loss in lost
-            ],
-            right=("Lost", "Of"),
+        tables.print_rows(
+            lost,
+            {
+                "No longer there": lambda loss: loss.kind,
+                ">Lost": lambda loss: f"{loss.n_lost:,}",
+                ">Of": lambda loss: f"{loss.n_before:,}",
+                "For example": lambda loss: streams.shown("; ".join(loss.examples[:2])),
+            },
         )

@@ -92,9 +92,9 @@ def _print(
     domains: str | None,
 ) -> None:
     streams.say(f"tried on {counted(found.n_documents, 'document')}, {found.n_bytes / 1e6:,.1f} MB")
-    tables.print_table(
-        ["Choice", "Take", "Because"],
-        [[d.question, d.choice, d.reason] for d in found.decisions],
+    tables.print_rows(
+        found.decisions,
+        {"Choice": lambda d: d.question, "Take": lambda d: d.choice, "Because": lambda d: d.reason},
     )
     for decision in found.decisions:
         if len(decision.trials) > 1:
@@ -116,13 +116,14 @@ def _print(
             )
     if found.domains:
         streams.write_line("")
-        tables.print_table(
-            ["Domain", "Shared", "Own", "Saving"],
-            [
-                [d.domain, f"{d.shared_tokens:,}", f"{d.own_tokens:,}", f"{d.saving:.1%}"]
-                for d in found.domains
-            ],
-            right=("Shared", "Own", "Saving"),
+        tables.print_rows(
+            found.domains,
+            {
+                "Domain": lambda d: d.domain,
+                ">Shared": lambda d: f"{d.shared_tokens:,}",
+                ">Own": lambda d: f"{d.own_tokens:,}",
+                ">Saving": lambda d: f"{d.saving:.1%}",
+            },
         )
     words = _options(found.settings, reading)
     streams.write_line("")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from jeton.cli import streams
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_Item = TypeVar("_Item")
 
 _UNBOUNDED_COLUMNS = 10_000
 """Width where nobody looks at it: a pipe gets every row on one line, nothing cut."""
@@ -55,6 +57,18 @@ def print_table(
         wide.print(table)
     for line in captured.get().splitlines():
         streams.write_line(line.rstrip(), styled=True)
+
+
+def print_rows(items: Iterable[_Item], columns: Mapping[str, Callable[[_Item], str]]) -> None:
+    """Print a row for each item: a column is its heading and what it shows of the item.
+
+    A heading that begins with ``>`` is of a column that is aligned to the right.
+    """
+    print_table(
+        [heading.removeprefix(">") for heading in columns],
+        [[cell(item) for cell in columns.values()] for item in items],
+        right=[heading[1:] for heading in columns if heading.startswith(">")],
+    )
 
 
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:

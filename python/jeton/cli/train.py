@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 from pathlib import Path
 from typing import Literal
 
 import click
 
 from jeton.cli import corpus_options, options, outputs, streams, training_corpus
+from jeton.cli.continuing import continue_tokenizer, write_card
 from jeton.cli.declaring import command, is_given, option
 from jeton.cli.held_out import check_held_out
 from jeton.cli.kinds import COUNT, VOCAB_SIZE
@@ -132,8 +132,6 @@ def train(
         files={"--held-out": care.held_out, "--checkpoint": care.checkpoint},
     )
     if base is not None:
-        from jeton.cli.continuing import continue_tokenizer
-
         training_corpus.refuse_given(
             ("rules", "segmenter", "indents"), "cannot be given with --base"
         )
@@ -155,7 +153,6 @@ def train(
             num_threads=num_threads,
             name=name,
             card=card,
-            command=outputs.command_line(),
             quiet=quiet,
             as_json=as_json,
         )
@@ -208,20 +205,17 @@ def train(
         )
         tokenizer, written = saved.tokenizer, saved.files
         if card:
-            made = training.TrainingCard.of(
-                tokenizer,
-                corpus=corpus,
-                settings=settings,
-                date=datetime.datetime.now(tz=datetime.UTC).date(),
-                command=outputs.command_line(),
-                heldout=(
-                    () if held_out is None else held_out.measure(tokenizer, num_threads=num_threads)
-                ),
-                learned=learned.facts,
-                loading=saved.loading,
+            written.append(
+                write_card(
+                    saved,
+                    output,
+                    corpus=corpus,
+                    settings=settings,
+                    held_out=held_out,
+                    learned=learned.facts,
+                    num_threads=num_threads,
+                )
             )
-            written.append(card_path(target))
-            training.write_card(written[-1], made)
     personal = personal_json(tokens_of(tokenizer))
     if as_json:
         facts = {

@@ -46,18 +46,14 @@ def list_command(
         rows = [{**asdict(e), "path": None if e.path is None else str(e.path)} for e in entries]
         streams.write_json({"schema_version": "jeton.vocab/1", "vocabularies": rows})
         return
-    tables.print_table(
-        ["NAME", "WHERE", "BYTES", "FILE, OR HOW TO GET IT"],
-        [
-            [
-                e.name,
-                e.where,
-                "" if e.size_bytes is None else f"{e.size_bytes:,}",
-                e.how if e.path is None else str(e.path),
-            ]
-            for e in entries
-        ],
-        right=["BYTES"],
+    tables.print_rows(
+        entries,
+        {
+            "NAME": lambda e: e.name,
+            "WHERE": lambda e: e.where,
+            ">BYTES": lambda e: "" if e.size_bytes is None else f"{e.size_bytes:,}",
+            "FILE, OR HOW TO GET IT": lambda e: e.how if e.path is None else str(e.path),
+        },
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from jeton._plain import strict_json
+from jeton._plain import picked, strict_json
 from jeton.cli import options, outputs, streams
 from jeton.cli.declaring import OptionSet, option
 from jeton.cli.kinds import FiniteRange
@@ -61,10 +61,7 @@ def held_out_json(held_out: HeldOutText | None) -> dict[str, Any] | None:
     if held_out is None:
         return None
     return {
-        "n_documents": held_out.n_documents,
-        "n_bytes": held_out.n_bytes,
-        "n_tokens_before": held_out.n_tokens_before,
-        "n_tokens_after": held_out.n_tokens_after,
+        **picked(held_out, "n_documents n_bytes n_tokens_before n_tokens_after"),
         "change_share": round(held_out.change_share, 6),
         "n_longer_documents": held_out.n_longer_documents,
         "n_worst_more_tokens": held_out.n_worst_more_tokens,
@@ -111,10 +108,7 @@ def change_json(schema: str, saved: SavedChange) -> dict[str, Any]:
     """Return the fields that begin the JSON of each such command."""
     return {
         "schema_version": f"jeton.{schema}/1",
-        "old_fingerprint": saved.change.old_fingerprint,
-        "new_fingerprint": saved.change.new_fingerprint,
-        "n_old_ids": saved.change.n_old_ids,
-        "n_new_ids": saved.change.n_new_ids,
+        **picked(saved.change, "old_fingerprint new_fingerprint n_old_ids n_new_ids"),
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jeton._plain import less
+from jeton._plain import less, picked
 from jeton.cli import options, streams
 from jeton.cli.adapt.common import (
     ReadingOptions,
@@ -118,11 +118,7 @@ def plan(inputs: tuple[str, ...], *, given: _Options, read: ReadingOptions) -> N
 def _as_json(found: MigrationPlan) -> dict[str, Any]:
     return {
         "schema_version": "jeton.adapt_plan/1",
-        "model": found.model,
-        "gpu": found.gpu,
-        "n_documents": found.n_documents,
-        "n_tokens_before": found.n_tokens_before,
-        "n_tokens_after": found.n_tokens_after,
+        **picked(found, "model gpu n_documents n_tokens_before n_tokens_after"),
         "logged": None
         if found.ledger_now is None or found.ledger_then is None
         else {
@@ -171,20 +167,20 @@ def _show(found: MigrationPlan) -> None:
         f"{found.n_documents:,} documents: {found.n_tokens_before:,} tokens now, "
         f"{found.n_tokens_after:,} then ({share:+.2%}); {found.model} on {found.gpu}"
     )
-    tables.print_table(
-        ["WAY", "GPU-HOURS", "USD ONCE", "USD/1M REQUESTS", "BREAK-EVEN REQUESTS", "MONTHS"],
-        [
-            [
-                way.name,
-                f"{way.gpu_hours:,.1f}",
-                f"{way.usd_once:,.2f}",
-                f"{way.usd_per_request * 1_000_000:,.2f}",
-                "never" if way.break_even_requests is None else f"{way.break_even_requests:,}",
-                "" if way.break_even_months is None else f"{way.break_even_months:,.1f}",
-            ]
-            for way in found.ways
-        ],
-        right=["GPU-HOURS", "USD ONCE", "USD/1M REQUESTS", "BREAK-EVEN REQUESTS", "MONTHS"],
+    tables.print_rows(
+        found.ways,
+        {
+            "WAY": lambda way: way.name,
+            ">GPU-HOURS": lambda way: f"{way.gpu_hours:,.1f}",
+            ">USD ONCE": lambda way: f"{way.usd_once:,.2f}",
+            ">USD/1M REQUESTS": lambda way: f"{way.usd_per_request * 1_000_000:,.2f}",
+            ">BREAK-EVEN REQUESTS": lambda way: (
+                "never" if way.break_even_requests is None else f"{way.break_even_requests:,}"
+            ),
+            ">MONTHS": lambda way: (
+                "" if way.break_even_months is None else f"{way.break_even_months:,.1f}"
+            ),
+        },
     )
     now, best = found.ways[0], next((w for w in found.ways if w.name == found.best), None)
     if best is not None and best is not now:

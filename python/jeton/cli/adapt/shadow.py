@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options, streams
 from jeton.cli.adapt.common import (
     check_json_place,
@@ -195,11 +196,7 @@ def _difference(value: PairedDifference | None) -> dict[str, float] | None:
     if value is None:
         return None
     return {
-        "mean_a": value.mean_a,
-        "mean_b": value.mean_b,
-        "difference": value.difference,
-        "low": value.low,
-        "high": value.high,
+        **picked(value, "mean_a mean_b difference low high"),
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options, streams
 from jeton.cli.adapt.common import (
     ReadingOptions,
@@ -112,10 +113,7 @@ def _as_json(found: TermWorth) -> dict[str, Any]:
     stop = found.stop
     return {
         "schema_version": "jeton.adapt_terms/1",
-        "n_documents": found.n_documents,
-        "n_bytes": found.n_bytes,
-        "n_tokens_before": found.n_tokens_before,
-        "n_tokens_after": found.n_tokens_after,
+        **picked(found, "n_documents n_bytes n_tokens_before n_tokens_after"),
         "stop": None
         if stop is None
         else {
@@ -177,20 +175,16 @@ def _show(found: TermWorth, *, has_model: bool) -> None:
         streams.write_line(f"stop after {stop.n_slots:,} slots{more}: {stop.reason}")
         if stop.usd_per_month is not None:
             streams.write_line(f"saves {stop.usd_per_month:,.2f} USD a month at this traffic")
-    tables.print_table(
-        ["SAVED", "+-", "DOCUMENTS", "TOGETHER", "NOW", "TOKEN"],
-        [
-            [
-                f"{slot.n_saved:,}",
-                f"{slot.half_width:,.0f}",
-                f"{slot.n_documents:,}",
-                f"{slot.n_saved_together:,}",
-                str(len(slot.token.parts)),
-                repr(slot.token.token_bytes.decode("utf-8", "replace")),
-            ]
-            for slot in found.slots[:_N_SHOWN]
-        ],
-        right=["SAVED", "+-", "DOCUMENTS", "TOGETHER", "NOW"],
+    tables.print_rows(
+        found.slots[:_N_SHOWN],
+        {
+            ">SAVED": lambda slot: f"{slot.n_saved:,}",
+            ">+-": lambda slot: f"{slot.half_width:,.0f}",
+            ">DOCUMENTS": lambda slot: f"{slot.n_documents:,}",
+            ">TOGETHER": lambda slot: f"{slot.n_saved_together:,}",
+            ">NOW": lambda slot: str(len(slot.token.parts)),
+            "TOKEN": lambda slot: repr(slot.token.token_bytes.decode("utf-8", "replace")),
+        },
     )
     if len(found.slots) > _N_SHOWN:
         streams.write_line(f"and {len(found.slots) - _N_SHOWN:,} more: --json has all")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options
 from jeton.cli.declaring import OptionSet, option
 from jeton.cli.kinds import COUNT, POSITIVE, WHOLE, FiniteRange
@@ -153,10 +154,7 @@ class LogSettings(OptionSet, title="Logs"):
             raise click.UsageError(f"{given} is for request logs; say --logs too")
         return {
             "logs": self._logs() if self.logs else False,
-            "bill": self.bill,
-            "model_map": self.model_map,
-            "strict_prices": self.strict_prices,
-            "period": self.period,
+            **picked(self, "bill model_map strict_prices period"),
         }
 
     def _logs(self) -> LogOptions:

@@ -65,9 +65,13 @@ def _print(found: VocabularyReport) -> None:
         streams.write_line("nothing found")
         return
     streams.write_line("")
-    tables.print_table(
-        ["Severity", "Kind", "Found"],
-        [[f.severity.value, f.kind, streams.shown(f.what)] for f in found.findings],
+    tables.print_rows(
+        found.findings,
+        {
+            "Severity": lambda f: f.severity.value,
+            "Kind": lambda f: f.kind,
+            "Found": lambda f: streams.shown(f.what),
+        },
     )
     for finding in found.findings:
         if not finding.examples and finding.severity.rank == 0:
