@@ -48,7 +48,7 @@ SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
 """A share between 0 and 1, neither of them."""
 
 
-class Kind(click.ParamType[Any]):
+class ValueKind(click.ParamType[Any]):
     """A kind of value that a function reads from a text, or refuses with a ``ValueError``."""
 
     def __init__(self, name: str, read: Callable[[str], Any], *, of: type[Any]) -> None:
@@ -149,23 +149,23 @@ def _rented(text: str) -> tuple[int, str]:
     return int(number[:9]), name.strip()
 
 
-BYTES = Kind("size", _bytes, of=int)
+BYTES = ValueKind("size", _bytes, of=int)
 """A number of bytes: 500MB, 4GiB, 1000000."""
 
-DURATION = Kind("duration", _duration, of=float)
+DURATION = ValueKind("duration", _duration, of=float)
 """A number of seconds, minutes or hours, as seconds: 90s, 10m, 1h."""
 
-VOCAB_SIZE = Kind("size", _vocab_size, of=int)
+VOCAB_SIZE = ValueKind("size", _vocab_size, of=int)
 """A number of ids, of which a k is a thousand: 32k, 32000."""
 
-VOCAB_SIZES = Kind("sizes", _vocab_sizes, of=tuple)
+VOCAB_SIZES = ValueKind("sizes", _vocab_sizes, of=tuple)
 """Several of them: 8k,16k,32000."""
 
-USD = Kind("usd", _usd, of=Decimal)
+USD = ValueKind("usd", _usd, of=Decimal)
 """An amount of money above 0."""
 
-NUMBERS = Kind("numbers", _numbers, of=tuple)
+NUMBERS = ValueKind("numbers", _numbers, of=tuple)
 """Numbers above 0: 0.5,1,1.5."""
 
-RENTED = Kind("rented", _rented, of=tuple)
+RENTED = ValueKind("rented", _rented, of=tuple)
 """A number of GPUs, and their name: 8:h100-sxm."""

@@ -64,7 +64,7 @@ class ModelSizes(OptionSet, title="A model known by its sizes alone"):
 def memory(
     *,
     model: str | None,
-    model_name: str | None = option("The same as MODEL.", "M", names="--model"),
+    model_name: str | None = option("Name of the model, instead of MODEL.", "M", names="--model"),
     gpus: tuple[str, ...] = option(
         "GPU that the model runs on; `jeton catalog gpus` lists them. Repeatable.",
         "G",

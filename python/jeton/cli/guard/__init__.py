@@ -9,7 +9,7 @@ from jeton.cli.lazy_group import LazyGroup
 __all__ = ["guard"]
 
 _LINES = {
-    "scan": "Find what text hides, forges or disguises; clean it by a policy.",
+    "scan": "Find what text hides, forges or disguises, and clean it.",
     "vocab": "Find faults and suspicions in a vocabulary, its files and the rows of its model.",
     "sign": "Sign a lock file with a key, so that a change of it shows.",
     "verify": "Check the signature of a lock file.",

@@ -9,9 +9,9 @@ from jeton.cli.lazy_group import LazyGroup
 __all__ = ["predict"]
 
 _LINES = {
-    "tokens": "Tell the tokens of texts before they are encoded: bounds, intervals, samples.",
+    "tokens": "Tell the tokens of texts before they are encoded.",
     "calibrate": "Learn from texts how many tokens bytes of each script make.",
-    "output": "Foresee the lengths of answers from logs, and judge that on later traffic.",
+    "output": "Foresee the lengths of answers, and judge that on later traffic.",
     "memory": "Foresee the KV cache of the next minutes, and when it is full.",
 }
 
