@@ -98,11 +98,7 @@ def compare(
         )
     _write(comparison, html=html, files=files)
     summary = comparison.text
-    if summary.n_replaced_documents:
-        streams.say(
-            f"jeton: warning: bytes that are not UTF-8 in {summary.n_replaced_documents:,} "
-            "documents were replaced by U+FFFD; --strict makes this an error"
-        )
+    streams.warn_replaced_in(summary.n_replaced_documents)
     streams.warn_left_out(n_null=summary.n_null_documents, n_bad=summary.n_bad_records)
     if summary.n_skipped_files:
         streams.say(f"jeton: warning: {summary.n_skipped_files:,} files were skipped: binary")

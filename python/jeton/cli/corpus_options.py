@@ -116,12 +116,7 @@ def say_counted(corpus: CountedCorpus, *, quiet: bool) -> None:
     for file in corpus.skipped:
         streams.say(f"jeton: warning: {file.path} was skipped: {file.skipped_because}")
     for source in corpus.sources:
-        if source.n_replaced_documents:
-            streams.say(
-                f"jeton: warning: {source.name}: bytes that are not UTF-8 were replaced by U+FFFD "
-                f"in {counted(source.n_replaced_documents, 'document')}; --strict makes this an "
-                "error"
-            )
+        streams.warn_replaced_in(source.n_replaced_documents, source=source.name)
     if corpus.n_cut_documents:
         streams.say(
             f"jeton: warning: {corpus.n_cut_documents:,} documents or lines of more than 64 MiB "

@@ -119,13 +119,26 @@ def _vocab_sizes(text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _usd(text: str) -> Decimal:
+def _decimal(text: str) -> Decimal:
+    """The number that a text means; below every limit where it means none."""
     try:
         amount = Decimal(text)
     except InvalidOperation:
-        amount = Decimal(-1)
-    if not amount.is_finite() or not 0 < amount < 10**9:
+        return Decimal(-1)
+    return amount if amount.is_finite() else Decimal(-1)
+
+
+def _usd(text: str) -> Decimal:
+    amount = _decimal(text)
+    if not 0 < amount < 10**9:
         raise ValueError(f"{text!r} is no price; expected dollars above 0 such as 2.49")
+    return amount
+
+
+def _limit_usd(text: str) -> Decimal:
+    amount = _decimal(text)
+    if amount < 0:
+        raise ValueError(f"{text!r} is no amount of dollars")
     return amount
 
 
@@ -163,6 +176,9 @@ VOCAB_SIZES = ValueKind("sizes", _vocab_sizes, of=tuple)
 
 USD = ValueKind("usd", _usd, of=Decimal)
 """An amount of money above 0."""
+
+LIMIT_USD = ValueKind("usd", _limit_usd, of=Decimal)
+"""An amount of money, 0 included."""
 
 NUMBERS = ValueKind("numbers", _numbers, of=tuple)
 """Numbers above 0: 0.5,1,1.5."""

@@ -148,11 +148,7 @@ def _write_report(found: PreprocessReport, name: str | None) -> None:
 
 
 def _warn(found: PreprocessReport) -> None:
-    if found.n_replaced_documents:
-        streams.say(
-            f"jeton: warning: bytes that are not UTF-8 in {found.n_replaced_documents:,} "
-            "documents were replaced by U+FFFD; --strict makes this an error"
-        )
+    streams.warn_replaced_in(found.n_replaced_documents)
     streams.warn_left_out(n_null=0, n_bad=found.n_bad_records)
     if found.skipped_files:
         first, reason = next(iter(found.skipped_files.items()))

@@ -122,6 +122,16 @@ def warn_replaced(path: str, *, n_replacements: int, n_documents: int) -> None:
         )
 
 
+def warn_replaced_in(n_documents: int, *, source: str = "") -> None:
+    """Say in how many documents bytes were not UTF-8, where any were."""
+    if n_documents:
+        place = f"{source}: " if source else ""
+        say(
+            f"jeton: warning: {place}bytes that are not UTF-8 were replaced by U+FFFD in "
+            f"{counted(n_documents, 'document')}; --strict makes this an error"
+        )
+
+
 def warn_stream(stream: DocumentStream) -> None:
     """Say which records of a stream were left out, where any were; to be called at its end."""
     warn_left_out(

@@ -220,11 +220,7 @@ def _say(made: TokenizedDataset, *, quiet: bool, is_nanochat: bool) -> None:
     for path, reason in made.skipped:
         streams.say(f"jeton: warning: {path} was skipped: {reason}")
     read = made.read
-    if read.n_replaced_documents:
-        streams.say(
-            "jeton: warning: bytes that are not UTF-8 were replaced by U+FFFD in "
-            f"{counted(read.n_replaced_documents, 'document')}; --strict makes this an error"
-        )
+    streams.warn_replaced_in(read.n_replaced_documents)
     streams.warn_left_out(n_null=read.n_null_documents, n_bad=read.n_bad_records, first="")
     if quiet:
         return

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from jeton.cli.declaring import OptionSet, option
-from jeton.cli.kinds import AMOUNT, COUNT, FiniteRange
+from jeton.cli.kinds import AMOUNT, COUNT, LIMIT_USD, FiniteRange
 from jeton.cli.memory_options import MemoryOptions
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ class LimitSettings(OptionSet, title="Limits for the choice of a tokenizer"):
     limit_memory_gb: float | None = option(
         "Most memory for the weights and one long request, 10^9 bytes.", "GB", type=AMOUNT
     )
-    limit_usd_per_month: str | None = option("Highest cost of a month.", "USD")
+    limit_usd_per_month: Decimal | None = option("Highest cost of a month.", "USD", type=LIMIT_USD)
     limit_seconds: float | None = option(
         "Longest time to read a prompt, seconds.", "S", type=AMOUNT
     )
@@ -277,34 +277,14 @@ class LimitSettings(OptionSet, title="Limits for the choice of a tokenizer"):
         return {"limits": self._limits()}
 
     def _limits(self) -> Limits | None:
-        values = (
-            self.limit_memory_gb,
-            self.limit_usd_per_month,
-            self.limit_seconds,
-            self.limit_bits_per_byte,
-        )
-        if all(value is None for value in values):
+        if self.first_given() is None:
             return None
         from jeton.economics.tradeoff import Limits
 
         memory = self.limit_memory_gb
         return Limits(
             memory_bytes=None if memory is None else memory * _BYTES_PER_GB,
-            usd_per_month=_usd(self.limit_usd_per_month),
+            usd_per_month=self.limit_usd_per_month,
             seconds_per_request=self.limit_seconds,
             bits_per_byte=self.limit_bits_per_byte,
         )
-
-
-def _usd(text: str | None) -> Decimal | None:
-    if text is None:
-        return None
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if not amount.is_finite() or amount < 0:
-        raise click.BadParameter(
-            f"{text!r} is no amount of dollars", param_hint="--limit-usd-per-month"
-        )
-    return amount

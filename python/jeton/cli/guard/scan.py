@@ -201,12 +201,7 @@ def _print(found: ScanReport, *, show: bool) -> None:
 
 
 def _warn(found: ScanReport) -> None:
-    if found.n_replaced_documents:
-        streams.say(
-            "jeton: warning: bytes that are not UTF-8 in "
-            f"{counted(found.n_replaced_documents, 'document')} were replaced by U+FFFD; "
-            "--strict makes this an error"
-        )
+    streams.warn_replaced_in(found.n_replaced_documents)
     streams.warn_left_out(n_null=found.n_null, n_bad=found.n_bad)
 
 
