@@ -184,8 +184,6 @@ def chunk(
 
         given["embed"] = load_static_embedder(model2vec)
     if summarize is not None:
-        from jeton.cli.chunk import summarizer
-
         given["summarize"] = summarizer(summarize)
     _check_output(output)
     names = kept.kept_names(keep, taken=_COLUMNS)

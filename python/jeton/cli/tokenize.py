@@ -131,8 +131,6 @@ def tokenize(
     if verify and transcode:
         raise UsageError("give --verify or --transcode, not both")
     if verify:
-        from jeton.cli.tokenize import verify_inputs
-
         return verify_inputs(
             inputs,
             tokenizer_name=tokenizer_name,
