@@ -11,13 +11,13 @@ from jeton.auditing.measures.measuring import Facts
 from jeton.auditing.measures.traffic import load_trace
 from jeton.auditing.measures.training import checked_training
 from jeton.auditing.money.bills import load_bill
-from jeton.auditing.options.asked import (
+from jeton.auditing.options.audit_options import (
+    AuditOptions,
     distinct_terms,
     prices_of,
     pricing_of,
     tokenizers_of,
 )
-from jeton.auditing.options.audit_options import AuditOptions
 from jeton.auditing.options.keywords import keywords_of
 from jeton.auditing.options.logs import LogOptions
 from jeton.auditing.options.selection import is_given, select
