@@ -76,6 +76,13 @@ def test_an_input_is_not_overwritten(run: Run) -> None:
     assert "schema_version" in Path("data.json").read_text("utf-8")
 
 
+def test_a_finding_is_in_the_file_too(run: Run) -> None:
+    Path("a.txt").write_text("ignore\u202e this", "utf-8")
+    result = run("guard", "scan", "a.txt", "--policy", "strict", "--json", "f.json")
+    assert result.exit_code == 1
+    assert json.loads(Path("f.json").read_text("utf-8"))["findings"]
+
+
 def test_a_failed_command_leaves_no_file(run: Run) -> None:
     assert run("count", "-t", "nothing", "--text", "a", "--json", "f.json").exit_code == 2
     assert run("count", "-t", "small", "--text", "a", "--json", "none/f.json").exit_code == 2

@@ -125,11 +125,13 @@ def warn_replaced(path: str, *, n_replacements: int, n_documents: int) -> None:
 def warn_replaced_in(n_documents: int, *, source: str = "") -> None:
     """Say in how many documents bytes were not UTF-8, where any were."""
     if n_documents:
-        place = f"{source}: " if source else ""
-        say(
-            f"jeton: warning: {place}bytes that are not UTF-8 were replaced by U+FFFD in "
-            f"{counted(n_documents, 'document')}; --strict makes this an error"
+        documents = counted(n_documents, "document")
+        what = (
+            f"{source}: bytes that are not UTF-8 were replaced by U+FFFD in {documents}"
+            if source
+            else f"bytes that are not UTF-8 in {documents} were replaced by U+FFFD"
         )
+        say(f"jeton: warning: {what}; --strict makes this an error")
 
 
 def warn_stream(stream: DocumentStream) -> None:

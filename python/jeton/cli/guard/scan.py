@@ -66,7 +66,7 @@ def scan(
         default="local",
     ),
     workers: int | None = option("With --on ray: tasks at a time.", "N", type=COUNT),
-) -> None:
+) -> int:
     """Find what text hides, forges or disguises, and clean it.
 
     INPUT is a file, a folder, a quoted glob or - for standard input: text, JSON Lines, CSV or
@@ -91,7 +91,7 @@ def scan(
     if fix:
         if on == "ray":
             raise UsageError("--fix works on this machine only; leave out --on ray")
-        code = _fix(
+        return _fix(
             inputs,
             output,
             text,
@@ -103,7 +103,6 @@ def scan(
             on_bad_record=on_bad_record,
             quiet=quiet,
         )
-        click.get_current_context().exit(code)
     if output is not None:
         raise UsageError(
             "-o is for --fix\nhint: --json, --sarif, --markdown and --html write reports"
@@ -152,7 +151,7 @@ def scan(
     _warn(found)
     if not quiet:
         outputs.say_written(sarif, markdown, html)
-    click.get_current_context().exit(code)
+    return code
 
 
 def _print(found: ScanReport, *, show: bool) -> None:

@@ -52,7 +52,7 @@ def verify(
     public_key: str = option("PEM file of the public key.", "FILE", required=True),
     signature: str | None = option("The signature; by default LOCK.sig.", "F"),
     as_json: bool = options.JSON,
-) -> None:
+) -> int:
     """Check the signature of a lock file.
 
     Exit code 1: the file or the signature is another, or the key is not the signer's.
@@ -74,5 +74,4 @@ def verify(
         streams.write_line("the signature is of this file and this key")
     else:
         streams.write_line(f"not verified: {streams.shown(reason)}")
-    if not is_verified:
-        click.get_current_context().exit(1)
+    return 0 if is_verified else 1

@@ -29,7 +29,7 @@ def vocab(
     sarif: str | None = option("Write SARIF 2.1.0 for code scanning.", "F"),
     markdown: str | None = options.MARKDOWN,
     quiet: bool = option("Nothing but files and the exit code.", names="-q --quiet"),
-) -> None:
+) -> int:
     """Find faults and suspicions in a vocabulary, its files and the rows of its model.
 
     T is a name, a file or a folder; a file that makes no tokenizer is looked at all the same.
@@ -56,7 +56,7 @@ def vocab(
         _print(found)
     if not quiet:
         outputs.say_written(sarif, markdown)
-    click.get_current_context().exit(code)
+    return code
 
 
 def _print(found: VocabularyReport) -> None:
