@@ -80,7 +80,9 @@ class Voice(OptionSet, title="Voice"):
 
 @command(sections={"Most used": "n"}, shown="n")
 @click.argument("name")
-def say(*, name: str, n: int = option("Times.", "N", default=1), voice: Voice) -> None:
+def say(
+    *, name: str, n: int = option("Times.", "N", default=1, old_names="--times"), voice: Voice
+) -> None:
     """Say a name."""
     first = voice.first_given()
     words = ",".join(voice.words)
@@ -100,6 +102,15 @@ def say(*, name: str, n: int = option("Times.", "N", default=1), voice: Voice) -
 def test_parameters_and_sets_declare_options(words: list[str], said: str) -> None:
     result = CliRunner().invoke(say, words, catch_exceptions=False)
     assert result.output == said + "\n"
+
+
+def test_old_names_work_and_the_help_is_silent_about_them(run: Run) -> None:
+    assert CliRunner().invoke(say, ["x", "--times", "4"]).output.startswith("x 4 ")
+    assert "--times" not in CliRunner().invoke(say, ["--help-all"]).output
+    for words in ("route", "plan fleet", "predict memory"):
+        text = run(*words.split(), "--help").stdout
+        assert re.search(r"^  --html F", text, re.MULTILINE)
+        assert not re.search(r"^  -o", text, re.MULTILINE)
 
 
 def test_a_file_holds_options_and_the_command_line_wins(tmp_path: Path) -> None:
