@@ -78,9 +78,8 @@ class Option:
                 default = bool(default)
             if default is not False and "/" not in written:
                 written += f"/--no-{written.removeprefix('--')}"
-            facts["is_flag"] = "/" not in written
-            if not facts["is_flag"]:
-                del facts["is_flag"]
+            if "/" not in written:
+                facts["is_flag"] = True
         elif kind.startswith("tuple[") and "multiple" not in facts:
             facts["multiple"] = True
             kind = kind.removeprefix("tuple[").removesuffix(", ...]")
@@ -268,7 +267,6 @@ def command(
     sections: Mapping[str, str] | None = None,
     shown: str = "",
     group: click.Group | None = None,
-    cls: type[DeclaredCommand] = DeclaredCommand,
 ) -> Callable[[Callable[..., Any]], DeclaredCommand]:
     """Make a command of a function whose parameters declare its options.
 
@@ -282,7 +280,6 @@ def command(
         shown: Options of the short help, with blanks between them; by default all. The others work
             too: ``--help-all`` lists them, and a file that ``--config`` names may hold any.
         group: Group that the command is added to.
-        cls: Class of the command.
     """
 
     def decorate(function: Callable[..., Any]) -> DeclaredCommand:
@@ -301,7 +298,7 @@ def command(
                 by_name.update(made_here)
                 if kind.heading:
                     titled.append((kind.heading, list(made_here.values())))
-        made: DeclaredCommand = click.command(name, cls=cls)(function)
+        made: DeclaredCommand = click.command(name, cls=DeclaredCommand)(function)
         made.params += by_name.values()
         made.sets = sets
         made.rare = frozenset(by_name) - set(shown.split()) if shown else frozenset()
