@@ -25,6 +25,16 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
+def picked(value: object, names: str) -> dict[str, Any]:
+    """Return attributes by name, for JSON.
+
+    Example:
+        >>> picked(date(2026, 10, 31), "year month")
+        {'year': 2026, 'month': 10}
+    """
+    return {name: getattr(value, name) for name in names.split()}
+
+
 def plain_values(value: Any) -> Any:
     """JSON-ready: Decimal becomes its decimal string, a day its ISO form, tuples become lists."""
     if isinstance(value, Decimal):

@@ -29,6 +29,8 @@ HAIKU = "anthropic.claude-haiku-4-5-20251001-v1:0"
         ("google/gemini-2.5-flash", None, "google:gemini-2.5-flash", "provider prefix"),
         ("models/gemini-2.5-flash", None, "google:gemini-2.5-flash", "resource name"),
         ("azure/gpt-4o-mini", None, "azure:gpt-4o-mini", "provider prefix"),
+        ("azure-openai/gpt-4o-mini", None, "azure:gpt-4o-mini", "provider prefix"),
+        ("azure-openai:gpt-4o-mini", None, "azure:gpt-4o-mini", ""),
         ("vertex_ai/claude-haiku-4-5@20251001", None, "google:claude-haiku-4-5", "provider prefix"),
         ("publishers/anthropic/models/claude-haiku-4-5@20251001", None,
          "google:claude-haiku-4-5", "resource name"),

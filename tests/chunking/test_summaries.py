@@ -9,7 +9,7 @@ import pytest
 
 import jeton
 from jeton.chunking import chunk_text
-from jeton.cli.summarizing import summarizer
+from jeton.cli.chunk import summarizer
 
 TOKENIZER = jeton.load("jeton-general-32k")
 TABLE = "| part | price |\n| - | - |\n" + "| bolt | 4.50 |\n" * 40

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import jeton
 from jeton.chat import ChatTemplate, common_prefix, encode_chat, encode_chats
 from jeton.cli.app import app
-from jeton.cli.planning_options import Size
+from jeton.cli.kinds import VOCAB_SIZE
 from tests.doctor import ward
 
 ONE = [{"role": "user", "content": "hello"}]
@@ -110,7 +110,7 @@ def test_a_mask_of_zeros_says_why(folder: Path) -> None:
     ("text", "size"), [("32k", 32_000), ("32000", 32_000), ("32_000", 32_000), ("1.5K", 1500)]
 )
 def test_sizes(text: str, size: int) -> None:
-    assert Size().convert(text, None, None) == size
+    assert VOCAB_SIZE.convert(text, None, None) == size
 
 
 @pytest.mark.parametrize("text", ["0", "-5", "many", "1.5", "k"])

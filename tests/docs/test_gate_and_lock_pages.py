@@ -7,7 +7,7 @@ import re
 from jeton.auditing.gate import CAUSES, Budget
 from jeton.auditing.gate.documents import MAX_DOCUMENTS
 from jeton.auditing.gate.rewriting import STEPS
-from jeton.cli.audit_options import AuditGate
+from jeton.cli.audit_options.gate import AuditGate
 from jeton.cli.lock import lock
 from jeton.corpus.languages import LANGUAGES
 from tests.docs.pages import text_of

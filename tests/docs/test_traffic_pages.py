@@ -30,7 +30,7 @@ def test_settings_and_options_are_those_of_the_code() -> None:
     text = text_of("traffic")
     assert f"{STEP_TOKENS:,} in all" in text
     assert f"{MAX_REQUESTS} requests at most" in text
-    known = CliRunner().invoke(app, ["audit", "--help"]).output
+    known = CliRunner().invoke(app, ["audit", "--help-all"]).output
     for name in PAGES:
         for option in re.findall(r"--(?:trace|training)[\w-]*", text_of(name)):
             assert option in known, option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jeton._core import __version__
 from jeton.auditing.analyses.layout import needless_whitespace
@@ -29,8 +29,9 @@ from jeton.auditing.money.figures import (
     what_if_of,
 )
 from jeton.auditing.money.provider_counts import provider_count_of
+from jeton.auditing.money.quotas import quota_of
+from jeton.auditing.options.audit_options import AuditOptions
 from jeton.auditing.options.logs import completed, mean_answer, timed
-from jeton.auditing.options.pipeline import Pipeline
 from jeton.auditing.replaying.chain import carried_out
 from jeton.auditing.replaying.mended_caches import cache_remedies
 from jeton.auditing.replaying.prompts import Prompts
@@ -46,50 +47,16 @@ from jeton.auditing.settling import settled
 from jeton.corpus import RequestsSummary
 from jeton.corpus.bills.rows import Bill
 from jeton.economics.billed import BilledTable
-from jeton.economics.billing.quotas import Quota
 from jeton.economics.ledger import Ledger
 from jeton.economics.naive_engineered import naive_engineered
 from jeton.economics.remedies import Remedy
-from jeton.economics.tradeoff import Limits
 from jeton.economics.waterfall import waterfall_of_ledger
 from jeton.findings import Basis, Figure, Finding, Severity, rank
 from jeton.workload.counting.counts import Counts
-from jeton.workload.counting.intervals import SEED
 from jeton.workload.sampling.sampled import SampledWorkload
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Parts of the report that the user asked for beside figures.
-
-    Attributes:
-        pipeline: The user's settings of the pipeline.
-        run_commands: True if its command may be run.
-        limits: Limits of a candidate.
-        quality: True if the quality of the tokenizers is measured.
-        closed_model: The model whose provider counts the tokens; None: that of the price.
-        quota: Limits of the API.
-        growth_per_month: Growth of the traffic, as a share.
-        seed: Seed of the intervals.
-        num_threads: Threads of the core.
-        trace: The trace that is replayed.
-        training: The training run that is priced.
-    """
-
-    pipeline: Pipeline | None = None
-    run_commands: bool = False
-    limits: Limits | None = None
-    quality: bool = True
-    closed_model: str | None = None
-    quota: Quota | None = None
-    growth_per_month: float | None = None
-    seed: int = SEED
-    num_threads: int | None = None
-    trace: LoadedTrace | None = None
-    training: TrainingOptions | None = None
-
-
-def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
+def evidence_of(counts: Counts, facts: Facts, options: AuditOptions) -> Evidence:
     """All that the checks may look at."""
     current = counts.setup.current
     tokenizer = counts.setup.chosen[current].tokenizer
@@ -97,7 +64,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
     sample = counts.deep.sample(
         tokenizer,
         n_tokens_of_all=counts.token_stats[current].n_tokens,
-        num_threads=asked.num_threads,
+        num_threads=options.num_threads,
     )
     requests = None
     if counts.requests is not None:
@@ -116,25 +83,25 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         sample,
         tokenizer,
         repeated_share=corpus.n_repeated_whitespace_bytes / max(1, corpus.n_bytes),
-        num_threads=asked.num_threads,
+        num_threads=options.num_threads,
     )
     preprocessing: tuple[StepEffect, ...] = ()
-    if asked.pipeline is not None:
+    if options.pipeline is not None:
         preprocessing = effects_of_preprocessing(
-            asked.pipeline,
+            options.pipeline,
             sample,
             tokenizer,
-            run_commands=asked.run_commands,
-            num_threads=asked.num_threads,
+            run_commands=options.run_commands,
+            num_threads=options.num_threads,
         )
     tokenizers = measured(
         counts,
         facts,
         sample,
         money=books.money,
-        with_quality=asked.quality,
-        seed=asked.seed,
-        num_threads=asked.num_threads,
+        with_quality=options.quality,
+        seed=options.seed,
+        num_threads=options.num_threads,
     )
     decomposition = (
         decomposition_of_documents(books.ledger, n_requests=corpus.n_documents)
@@ -150,14 +117,14 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         billed=decomposition.table,
     )
     quota = None
-    if asked.quota is not None:
+    if options.quota is not None:
         quota = quota_of(
-            asked.quota,
+            options.quota,
             requests,
             tokenizers[current].lengths,
             requests_per_day=facts.requests_per_day,
             output_tokens_per_request=facts.output_tokens,
-            growth_per_month=asked.growth_per_month,
+            growth_per_month=options.growth_per_month,
         )
     n_chosen = len(counts.setup.chosen)
     return Evidence(
@@ -180,7 +147,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
         stats=counts.text_stats,
         sample=sample,
         requests=requests,
-        pipeline=asked.pipeline,
+        pipeline=options.pipeline,
         preprocessing=preprocessing,
         domains=counts.domains.reports(),
         prefixes=counts.prefixes.shared(),
@@ -190,7 +157,7 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
             CountedLengths(item.name, counts.counted_lengths(n_chosen + place))
             for place, item in enumerate(counts.setup.for_money)
         ),
-        is_own_model=books.is_own_model and asked.closed_model is None,
+        is_own_model=books.is_own_model and options.closed_model is None,
         place=current,
         notices=books.notices,
         cache=examined_of(requests, sample.documents, books.ledger),
@@ -198,17 +165,23 @@ def evidence_of(counts: Counts, facts: Facts, asked: Asked) -> Evidence:
 
 
 def report_of(
-    counts: Counts, facts: Facts, asked: Asked, *, bill: Bill | None = None
+    counts: Counts,
+    facts: Facts,
+    options: AuditOptions,
+    *,
+    bill: Bill | None = None,
+    trace: LoadedTrace | None = None,
+    training: TrainingOptions | None = None,
 ) -> AuditReport:
     """The whole report."""
     if not counts.text_stats.n_documents and counts.requests is not None:
         summary = counts.requests.summary
         if summary is not None:
-            return _without_text(counts, facts, asked, summary, bill)
-    evidence = evidence_of(counts, facts, asked)
-    if asked.trace is not None:
+            return _without_text(counts, facts, options, summary, bill)
+    evidence = evidence_of(counts, facts, options)
+    if trace is not None:
         measured_reports = tuple(m.report for m in evidence.tokenizers)
-        replay = traffic_of(asked.trace, measured_reports, evidence.domains, seed=asked.seed)
+        replay = traffic_of(trace, measured_reports, evidence.domains, seed=options.seed)
         evidence = replace(evidence, replay=replay)
     summary = None if evidence.requests is None else evidence.requests.summary
     if bill is not None:
@@ -219,18 +192,18 @@ def report_of(
     selection = facts.selection
     provider = provider_count_of(
         evidence,
-        closed_model=asked.closed_model,
+        closed_model=options.closed_model,
         money=selection.money[0] if selection and selection.money else None,
-        seed=asked.seed,
+        seed=options.seed,
     )
     replayed = _replayed(evidence, counts, facts, findings)
     waterfall = waterfall_of(evidence, replayed, provider)
     findings = settled(findings, waterfall, evidence)
     reports = tuple(m.report for m in tokenizers)
-    training: tuple[TokenizerTraining, ...] = ()
-    if asked.training is not None and evidence.model is not None and evidence.gpu is not None:
-        training = training_of(
-            asked.training,
+    trained: tuple[TokenizerTraining, ...] = ()
+    if training is not None and evidence.model is not None and evidence.gpu is not None:
+        trained = training_of(
+            training,
             reports,
             model=evidence.model,
             gpu=evidence.gpu,
@@ -251,18 +224,18 @@ def report_of(
         domains=evidence.domains,
         requests=summary,
         waterfall=waterfall,
-        tradeoff=trade_off_of(evidence, limits=asked.limits),
+        tradeoff=trade_off_of(evidence, limits=options.limits),
         maturity=maturity_of(evidence),
         bill=evidence.bill,
-        pipeline=asked.pipeline,
+        pipeline=options.pipeline,
         what_if=what_if_of(evidence, waterfall),
-        sampling=_sampling(evidence, counts, asked.seed),
+        sampling=_sampling(evidence, counts, options.seed),
         comparison=None if waterfall is None else naive_engineered(waterfall),
         domain_bills=domain_bills_of(evidence),
         provider_count=provider,
         quota=evidence.quota,
         traffic=evidence.replay,
-        training=training,
+        training=trained,
         notices=evidence.notices,
         ledger=evidence.ledger,
         timeline=_timeline(counts, evidence.ledger),
@@ -302,7 +275,7 @@ def _timeline(counts: Counts, ledger: Ledger | None) -> Timeline | None:
 
 
 def _without_text(
-    counts: Counts, facts: Facts, asked: Asked, summary: RequestsSummary, bill: Bill | None
+    counts: Counts, facts: Facts, options: AuditOptions, summary: RequestsSummary, bill: Bill | None
 ) -> AuditReport:
     """The report on logs that show no text: the bill, by day and by model, and no more."""
     facts = completed(facts, summary, None)
@@ -355,7 +328,7 @@ def _without_text(
         requests=summary,
         waterfall=waterfall,
         bill=reconciled_bill,
-        pipeline=asked.pipeline,
+        pipeline=options.pipeline,
         billed=billed,
         notices=(said, *books.notices),
         ledger=ledger,

@@ -11,17 +11,17 @@ from jeton.auditing.measures.measuring import Facts
 from jeton.auditing.measures.traffic import load_trace
 from jeton.auditing.measures.training import checked_training
 from jeton.auditing.money.bills import load_bill
-from jeton.auditing.options.asked import (
+from jeton.auditing.options.audit_options import (
+    AuditOptions,
     distinct_terms,
     prices_of,
     pricing_of,
     tokenizers_of,
 )
-from jeton.auditing.options.audit_options import AuditOptions
 from jeton.auditing.options.keywords import keywords_of
 from jeton.auditing.options.logs import LogOptions
 from jeton.auditing.options.selection import is_given, select
-from jeton.auditing.reporting import Asked, report_of
+from jeton.auditing.reporting import report_of
 from jeton.auditing.result import AuditReport
 from jeton.catalog import gpu as find_gpu
 from jeton.catalog import model as find_model
@@ -85,15 +85,15 @@ class Audit:
         self._observers = tuple(options.observers)
         self._setup: Setup | None = None
         setup = self._begin() if self._is_known_which else None
-        self._asked = self._ask(() if setup is None else setup.chosen)
+        self._check_with(() if setup is None else setup.chosen)
 
-    def _ask(self, chosen: Sequence[Chosen]) -> Asked:
+    def _check_with(self, chosen: Sequence[Chosen]) -> None:
         """Check a trace and a training run, which need the model and its tokenizer."""
         options, facts = self._options, self._facts
         vocab_sizes = [item.tokenizer.vocab_size for item in chosen]
-        trace = training = None
+        self._trace = self._training = None
         if options.trace is not None:
-            trace = load_trace(
+            self._trace = load_trace(
                 options.trace,
                 model=facts.model,
                 gpu=facts.gpu,
@@ -102,22 +102,9 @@ class Audit:
                 plan=options.memory,
             )
         if options.training is not None:
-            training = checked_training(
+            self._training = checked_training(
                 options.training, model=facts.model, gpu=facts.gpu, vocab_sizes=vocab_sizes
             )
-        return Asked(
-            pipeline=options.pipeline,
-            run_commands=options.run_commands,
-            limits=options.limits,
-            quality=options.quality,
-            closed_model=options.closed_model,
-            quota=options.quota,
-            growth_per_month=options.growth_per_month,
-            seed=options.seed,
-            num_threads=options.num_threads,
-            trace=trace,
-            training=training,
-        )
 
     @property
     def _is_known_which(self) -> bool:
@@ -186,7 +173,14 @@ class Audit:
 
     def report(self, counts: Counts) -> AuditReport:
         """The report on what was counted."""
-        return report_of(counts, self._facts, self._asked, bill=self._bill)
+        return report_of(
+            counts,
+            self._facts,
+            self._options,
+            bill=self._bill,
+            trace=self._trace,
+            training=self._training,
+        )
 
     def _open_documents(self, inputs: Any, on_progress: OnProgress | None) -> DocumentStream:
         return open_documents(

@@ -18,11 +18,11 @@ def main() -> None:
     import sys
 
     try:
-        from jeton.cli.standard_files import open_standard_files
+        from jeton.cli.process import open_standard_files
 
         open_standard_files()
         from jeton.cli.app import app
-        from jeton.cli.interrupts import prompt_interrupts
+        from jeton.cli.process import prompt_interrupts
 
         with prompt_interrupts():
             app.main(prog_name="jeton")

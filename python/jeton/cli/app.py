@@ -7,7 +7,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import Any, TextIO
 
 import click
@@ -15,138 +14,62 @@ import click
 from jeton._os_errors import os_message
 from jeton.cli.completing import complete_names, is_completing
 from jeton.cli.hints import in_options, jeton_message
-from jeton.cli.pipes import told_of_pipes
+from jeton.cli.lazy_group import LazyGroup
+from jeton.cli.process import told_of_pipes
 from jeton.cli.streams import VERDICT, shown
 from jeton.errors import JetonError, JetonWarning, UnknownModelError
 
 EXIT_FINE, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
 
-# Name: (module, attribute, the first line of its help). The line stands here so that
-# `jeton --help` imports no command; a test compares it with the command's own.
 COMMANDS = {
-    "demo": (
-        "demo",
-        "demo",
-        "Audit the log that comes with the package, and write a report.",
-    ),
-    "audit": ("audit", "audit", "Say what tokenization costs a workload, and what to change."),
-    "count": ("count", "count", "Count the tokens of files."),
-    "encode": ("encode", "encode", "Turn text into token ids, one document a line."),
-    "decode": ("decode", "decode", "Turn token ids back into text."),
-    "chat": ("chat", "chat", "Render a chat with its template and encode it safely."),
-    "compare": ("compare", "compare", "Compare tokenizers side by side on your own text."),
-    "bench": (
-        "bench",
-        "bench",
-        "Time the tokenization libraries that are installed, on your own text.",
-    ),
-    "chunk": (
-        "chunk",
-        "chunk",
-        "Divide documents into chunks that fit a token budget, or measure what that tears.",
-    ),
-    "show": ("show", "show", "Show how a text is cut into tokens."),
-    "trace": ("trace", "trace", "Show each step of encoding or training."),
-    "count-pretokens": (
-        "count_pretokens",
-        "count_pretokens",
-        "Count the pretokens of files, to train from once or often.",
-    ),
-    "tokenize": (
-        "tokenize",
-        "tokenize",
-        "Tokenize documents into files that training programs read.",
-    ),
-    "train": ("train", "train", "Train a tokenizer on your own text."),
-    "adapt": (
-        "adapt",
-        "adapt",
-        "Adapt a vocabulary, and the model that has it, to a domain.",
-    ),
-    "sweep": ("sweep", "sweep", "Say which vocabulary size pays, from one training."),
-    "cost-aware": (
-        "cost_aware",
-        "cost_aware",
-        "Learn the vocabulary with the least bill, size and members, for a workload and a model.",
-    ),
-    "recommend": (
-        "recommend",
-        "recommend",
-        "Say what to train for a corpus: split pattern, normalization, algorithm, sharing, size.",
-    ),
-    "preprocess": (
-        "preprocess",
-        "preprocess",
-        "Write files again with fewer tokens, and say what was saved and lost.",
-    ),
-    "explain": (
-        "explain",
-        "explain",
-        "Find a smallest text on which two tokenizers differ, and the component that causes it.",
-    ),
-    "convert": (
-        "convert",
-        "convert",
-        "Convert a tokenizer to another file format, exactly or not at all.",
-    ),
-    "predict": (
-        "predict",
-        "predict",
-        "Predict tokens of texts, lengths of answers and the memory of the next minutes.",
-    ),
-    "pack": ("pack", "pack", "Pack documents into bins of one capacity, by their lengths."),
-    "watch": (
-        "watch",
-        "watch",
-        "Watch a service: drift of its tokens with the cause, minutes of memory left.",
-    ),
-    "route": (
-        "route",
-        "route",
-        "Replay logs on endpoints: what a router costs, and where each request goes.",
-    ),
-    "guard": (
-        "guard",
-        "guard",
-        "Guard a model's input: text that lies, and vocabularies that lie.",
-    ),
-    "doctor": (
-        "doctor",
-        "doctor",
-        "Diagnose known failures of a tokenizer, a model directory, a batch or two settings.",
-    ),
-    "lock": ("lock", "lock", "Lock what a tokenizer does; show later changes and their price."),
-    "info": ("info", "info", "Describe a tokenizer."),
-    "vocab": ("vocab", "vocab", "List, add, fetch and compile vocabularies."),
-    "memory": (
-        "memory",
-        "memory",
-        "Show the room that a model leaves for requests on a GPU, and the longest context.",
-    ),
-    "plan": ("plan", "plan", "Plan serving: who is admitted, in which steps, on how many GPUs."),
-    "serve": ("serve", "serve", "Serve counts, ids, chunks and comparisons over HTTP."),
-    "mcp": (
-        "mcp",
-        "mcp",
-        "Give counts, prices and audits to coding agents (Model Context Protocol).",
-    ),
-    "catalog": ("catalog", "catalog", "List the models, GPUs and prices that audits know."),
+    "demo": "Audit the log that comes with the package, and write a report.",
+    "audit": "Say what tokenization costs a workload, and what to change.",
+    "count": "Count the tokens of files.",
+    "encode": "Turn text into token ids, one document a line.",
+    "decode": "Turn token ids back into text.",
+    "chat": "Render a chat with its template and encode it safely.",
+    "compare": "Compare tokenizers side by side on your own text.",
+    "bench": "Time the tokenization libraries that are installed, on your own text.",
+    "chunk": "Divide documents into chunks that fit a token budget, or measure what that tears.",
+    "show": "Show how a text is cut into tokens.",
+    "trace": "Show each step of encoding or training.",
+    "count-pretokens": "Count the pretokens of files, to train from once or often.",
+    "tokenize": "Tokenize documents into files that training programs read.",
+    "train": "Train a tokenizer on your own text.",
+    "adapt": "Adapt a vocabulary, and the model that has it, to a domain.",
+    "sweep": "Say which vocabulary size pays, from one training.",
+    "cost-aware": "Learn the vocabulary with the least bill, size and members, for a workload "
+    "and a model.",
+    "recommend": "Say what to train for a corpus: split pattern, normalization, algorithm, "
+    "sharing, size.",
+    "preprocess": "Write files again with fewer tokens, and say what was saved and lost.",
+    "explain": "Find a smallest text on which two tokenizers differ, and the component that "
+    "causes it.",
+    "convert": "Convert a tokenizer to another file format, exactly or not at all.",
+    "predict": "Predict tokens of texts, lengths of answers and the memory of the next minutes.",
+    "pack": "Pack documents into bins of one capacity, by their lengths.",
+    "watch": "Watch a service: drift of its tokens with the cause, minutes of memory left.",
+    "route": "Replay logs on endpoints: what a router costs, and where each request goes.",
+    "guard": "Guard a model's input: text that lies, and vocabularies that lie.",
+    "doctor": "Diagnose known failures of a tokenizer, a model directory, a batch or two settings.",
+    "lock": "Lock what a tokenizer does; show later changes and their price.",
+    "info": "Describe a tokenizer.",
+    "vocab": "List, add, fetch and compile vocabularies.",
+    "memory": "Show the room that a model leaves for requests on a GPU, and the longest context.",
+    "plan": "Plan serving: who is admitted, in which steps, on how many GPUs.",
+    "serve": "Serve counts, ids, chunks and comparisons over HTTP.",
+    "mcp": "Give counts, prices and audits to coding agents (Model Context Protocol).",
+    "catalog": "List the models, GPUs and prices that audits know.",
 }
+"""First line of the help of each command."""
 
 
-class _Root(click.Group):
+class _Root(LazyGroup):
     """A group that imports a command when it is asked for, and turns errors into one line."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        module, attribute, _ = entry
-        command: click.Command = getattr(import_module(f"jeton.cli.{module}"), attribute)
-        if is_completing():
+        command = super().get_command(ctx, cmd_name)
+        if command is not None and is_completing():
             complete_names(command)
         return command
 
@@ -154,23 +77,18 @@ class _Root(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] == "help":
-            # `jeton help`, `jeton help count`: as --help says it.
-            command = (super().resolve_command(ctx, args[1:])[1:] if args[1:] else (self, []))[0]
-            assert command is not None
-            name = f"{ctx.info_name} {args[1]}" if args[1:] else ctx.info_name
-            click.echo(command.get_help(click.Context(command, info_name=name)))
+            # `jeton help`, `jeton help count`, `jeton help adapt extend`: as --help says it.
+            command: click.Command = self
+            for word in args[1:]:
+                if not isinstance(command, click.Group):
+                    raise click.UsageError(f"{ctx.info_name} has no commands", ctx)
+                found = command.resolve_command(ctx, [word])[1]
+                assert found is not None
+                ctx = click.Context(found, parent=ctx, info_name=word)
+                command = found
+            click.echo(command.get_help(ctx))
             ctx.exit()
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from jeton._nearest import nearest
-
-            near = nearest(args[0], COMMANDS)
-            offer = f"; the nearest are {', '.join(near)}" if near else ""
-            raise click.UsageError(f"unknown command {args[0]!r}{offer}", ctx)
         return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
 
     def main(
         self,
@@ -237,8 +155,8 @@ class _Root(click.Group):
             _discard(sys.stdout)
             return EXIT_INTERRUPTED
         except click.exceptions.NoArgsIsHelpError as error:
-            # Help that nobody asked for: words, and exit code 2, as of other programs.
-            _say(error.format_message())
+            click.echo(error.format_message())
+            return EXIT_FINE
         except click.ClickException as error:
             _say_error(_usage_message(error))
         except JetonError as error:
@@ -335,6 +253,8 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 @click.group(
     name="jeton",
     cls=_Root,
+    package="jeton.cli",
+    lines=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit code 0: fine. 1: a finding. 2: an error. 130: interrupted. Data goes to "
     "standard output, words to standard error. Vocabularies are looked for in the package, in "

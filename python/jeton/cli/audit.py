@@ -9,23 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton._plain import counted
-from jeton.cli import options, outputs, streams, tables
-from jeton.cli.audit_options import (
-    FIRST,
-    GROUPS,
-    AuditGate,
-    ClusterSettings,
+from jeton.cli import options, streams, tables
+from jeton.cli.audit_options.gate import AuditGate
+from jeton.cli.audit_options.inputs import InputSettings, LogSettings, PipelineSettings
+from jeton.cli.audit_options.money import (
     GpuSettings,
-    InputSettings,
     LimitSettings,
-    LogSettings,
-    OutputSettings,
-    PipelineSettings,
     PriceSettings,
     TraceSettings,
     TrainingSettings,
 )
-from jeton.cli.option_groups import GroupedCommand
+from jeton.cli.audit_options.output import OutputSettings
+from jeton.cli.cluster_options import ClusterOptions
+from jeton.cli.declaring import command
 from jeton.cli.progress import progress_bar
 from jeton.errors import RecordError
 
@@ -38,7 +34,15 @@ _SETTINGS_FILES = ("terms", "bill", "model_map", "trace")
 """Arguments that are files, but no inputs."""
 
 
-@click.command(cls=GroupedCommand, groups=GROUPS, first=FIRST)
+@command(
+    sections={
+        "Most used": "tokenizers logs bill price_models requests_per_day model gpu html json_file "
+        "fail_on"
+    },
+    shown="tokenizers logs bill price_models requests_per_day model gpu html json_file fail_on "
+    "field domains terms num_threads output_tokens_per_request period model_map prompt_field "
+    "save_baseline baseline against trace training_gb pipeline_file on markdown quiet",
+)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 def audit(
     *,
@@ -52,7 +56,7 @@ def audit(
     training: TrainingSettings,
     pipeline: PipelineSettings,
     limits: LimitSettings,
-    cluster: ClusterSettings,
+    cluster: ClusterOptions,
     output: OutputSettings,
 ) -> int:
     """Say what tokenization costs a workload, and what to change.
@@ -74,7 +78,7 @@ def audit(
     """
     from jeton.auditing import Audit
 
-    output.check()
+    output.check(html=output.html)
     tasks = cluster.tasks()
     arguments: dict[str, Any] = {}
     for settings in (reading, price, serving, logs, trace, training, pipeline, limits):
@@ -167,11 +171,8 @@ def _write_side_by_side(
         for line in against_lines(result):
             streams.write_line(line)
 
-    outputs.write_forms(
+    output.write(
         html=output.html,
-        json_file=output.json_file,
-        markdown=output.markdown,
-        quiet=output.quiet,
         make_html=lambda: looks.to_html(after, result),
         make_json=lambda: looks.safe_json(against_data(before, after, result)),
         make_markdown=lambda: against_to_markdown(result),
@@ -182,11 +183,8 @@ def _write_side_by_side(
 def _write(report: AuditReport, result: GateResult | None, output: OutputSettings) -> None:
     from jeton import report as looks
 
-    outputs.write_forms(
+    output.write(
         html=output.html,
-        json_file=output.json_file,
-        markdown=output.markdown,
-        quiet=output.quiet,
         make_html=lambda: looks.to_html(report, result),
         make_json=lambda: looks.to_json(report),
         make_markdown=lambda: looks.to_markdown(report),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from jeton.cli import options, outputs, streams, tables
-from jeton.cli.finite import FiniteRange
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import COUNT, POSITIVE
 from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -19,104 +19,46 @@ if TYPE_CHECKING:
 EXIT_FINE, EXIT_DIFFERENT = 0, 1
 
 
-_SECTIONS = {
-    "Most used": (
-        "tokenizer_name",
-        "libraries",
-        "text",
-    ),
-    "Measures": (
-        "n_rounds",
-        "max_mb",
-        "timeout_s",
-        "num_threads",
-    ),
-    "Input": (
-        "file_format",
-        "field",
-        "documents",
-        "strict",
-        "on_bad_record",
-        "pattern",
-        "special_tokens",
-    ),
-    "Output": (
-        "json_file",
-        "markdown",
-        "quiet",
-    ),
-}
-
-
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    sections={
+        "Most used": "tokenizer_name libraries text",
+        "Measures": "n_rounds",
+        "Input": "field",
+        "Output": "json_file",
+    }
+)
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
-@options.tokenizer_option
-@options.text_option
-@click.option(
-    "--library",
-    "libraries",
-    metavar="NAME",
-    multiple=True,
-    help="Only this library beside Jeton: tiktoken, tokenizers, sentencepiece, transformers, "
-    "gigatoken, tokie or fastokens. Repeatable; by default all that are installed.",
-)
-@click.option(
-    "--rounds",
-    "n_rounds",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Rounds in which libraries take turns; their median counts.",
-)
-@click.option(
-    "--max-mb",
-    type=FiniteRange(min=0, min_open=True),
-    default=4.0,
-    show_default=True,
-    metavar="MB",
-    help="Text that is encoded; of more, an even draw.",
-)
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=FiniteRange(min=0, min_open=True),
-    default=120.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="For one step of a library; what takes longer falls out.",
-)
-@options.threads_option
-@options.pattern_option
-@options.special_id_option
-@options.field_option
-@options.documents_option
-@options.format_option
-@options.strict_option
-@options.on_bad_record_option
-@outputs.json_file_option
-@outputs.markdown_option
-@click.option("-q", "--quiet", is_flag=True, help="No table and no words, only the files.")
 def bench(
     *,
     inputs: tuple[str, ...],
-    tokenizer_name: str,
-    text: str | None,
-    libraries: tuple[str, ...],
-    n_rounds: int,
-    max_mb: float,
-    timeout_s: float,
-    num_threads: int | None,
-    pattern: str | None,
-    special_tokens: tuple[str, ...],
-    field: str,
-    documents: Literal["file", "line"],
-    file_format: Literal["auto", "text", "jsonl"],
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
-    json_file: str | None,
-    markdown: str | None,
-    quiet: bool,
+    libraries: tuple[str, ...] = option(
+        "Only this library beside Jeton: tiktoken, tokenizers, sentencepiece, transformers, "
+        "gigatoken, tokie or fastokens. Repeatable; by default all that are installed.",
+        "NAME",
+        names="--library",
+    ),
+    text: str | None = options.TEXT,
+    n_rounds: int = option(
+        "Rounds in which libraries take turns; their median counts.",
+        "N",
+        names="--rounds",
+        type=COUNT,
+        default=5,
+    ),
+    max_mb: float = option(
+        "Text that is encoded; of more, an even draw.", "MB", type=POSITIVE, default=4.0
+    ),
+    timeout_s: float = option(
+        "For one step of a library; what takes longer falls out.",
+        "SECONDS",
+        names="--timeout",
+        type=POSITIVE,
+        default=120.0,
+    ),
+    num_threads: int | None = options.THREADS,
+    reading: options.InputOptions,
+    named: options.TokenizerOptions,
+    files: options.ReportOptions,
 ) -> int:
     """Time the tokenization libraries that are installed, on your own text.
 
@@ -134,23 +76,13 @@ def bench(
     """
     from jeton.benchmarking.run import bench_texts
 
-    outputs.check_outputs(json_file=json_file, markdown=markdown)
-    tokenizer = options.load_tokenizer(
-        tokenizer_name, pattern=pattern, special_tokens=special_tokens
-    )
+    files.check()
+    tokenizer = named.load()
     if tokenizer.name is None:
-        tokenizer = tokenizer.with_name(tokenizer_name)
-    texts = _texts(
-        inputs,
-        text,
-        field=field,
-        documents=documents,
-        file_format=file_format,
-        strict=strict,
-        on_bad_record=on_bad_record,
-    )
+        tokenizer = tokenizer.with_name(named.tokenizer_name)
+    texts = _texts(inputs, text, reading)
     with progress_bar(
-        quiet=quiet, say_step=lambda words: streams.say(f"{words} ...")
+        quiet=files.quiet, say_step=lambda words: streams.say(f"{words} ...")
     ) as on_progress:
         report = bench_texts(
             texts,
@@ -162,50 +94,34 @@ def bench(
             timeout_s=timeout_s,
             on_progress=on_progress,
         )
-    _write(report, json_file=json_file, markdown=markdown, quiet=quiet)
+    _write(report, files=files)
     differs = any(item.status == "differs" for item in report.libraries)
     return EXIT_DIFFERENT if differs else EXIT_FINE
 
 
 def _texts(
-    inputs: tuple[str, ...],
-    text: str | None,
-    *,
-    field: str,
-    documents: Literal["file", "line"],
-    file_format: Literal["auto", "text", "jsonl"],
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
+    inputs: tuple[str, ...], text: str | None, reading: options.InputOptions
 ) -> Iterator[tuple[str, TextBatch]]:
     if text is not None:
         if inputs:
             raise click.UsageError("give inputs or --text, not both")
         yield "--text", streams.text_batch(text)
         return
-    stream = streams.open_stream(
-        inputs,
-        field=field,
-        documents=documents,
-        file_format=file_format,
-        strict=strict,
-        on_bad_record=on_bad_record,
-    )
+    stream = streams.open_stream(inputs, **reading.values())
     with options.bad_records_explained():
         for file, batch in stream:
             yield file.path, batch
     streams.warn_stream(stream)
 
 
-def _write(
-    report: BenchReport, *, json_file: str | None, markdown: str | None, quiet: bool
-) -> None:
+def _write(report: BenchReport, *, files: options.ReportOptions) -> None:
     from jeton.report import benchmark as looks
 
-    outputs.write_output(json_file, lambda: looks.bench_json(report))
-    outputs.write_output(markdown, lambda: looks.bench_markdown(report))
-    if quiet:
+    outputs.write_output(files.json_file, lambda: looks.bench_json(report))
+    outputs.write_output(files.markdown, lambda: looks.bench_markdown(report))
+    if files.quiet:
         return
-    if "-" not in (json_file, markdown):
+    if "-" not in (files.json_file, files.markdown):
         tables.print_table(
             looks.HEADINGS, looks.bench_rows(report), right=looks.HEADINGS[looks.N_TEXT_COLUMNS :]
         )

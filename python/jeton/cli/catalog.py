@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jeton._plain import plain_values
+from jeton._plain import picked, plain_values
 from jeton.cli import options, streams, tables
+from jeton.cli.declaring import command, option
 
 if TYPE_CHECKING:
     from jeton.catalog import ApiPrice, ModelFacts
@@ -28,10 +29,9 @@ def catalog() -> None:
     """
 
 
-@catalog.command()
+@command(group=catalog)
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@options.json_option
-def models(*, words: tuple[str, ...], as_json: bool) -> None:
+def models(*, words: tuple[str, ...], as_json: bool = options.JSON) -> None:
     """List the models: names for --model, and their shapes.
 
     With WORDs only those whose name or an alias contains all of them. KB/TOKEN is what one more
@@ -60,39 +60,24 @@ def models(*, words: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         _write_json("models", [_model_row(m) for m in found])
         return
-    tables.print_table(
-        [
-            "NAME",
-            "SIZE",
-            "ACTIVE",
-            "LAYERS",
-            "ATTENTION",
-            "KB/TOKEN",
-            "VOCAB",
-            "CONTEXT",
-            "CHECKED",
-        ],
-        [
-            [
-                m.name,
-                f"{m.n_parameters / 1e9:,.1f}B",
-                f"{m.n_active_parameters / 1e9:,.1f}B",
-                str(m.n_layers),
-                _attention(m),
-                f"{kv_bytes_per_token(m) / 1000:,.1f}",
-                f"{m.vocab_size:,}",
-                f"{m.context_tokens:,}",
-                m.date.isoformat(),
-            ]
-            for m in found
-        ],
-        right=["SIZE", "ACTIVE", "LAYERS", "KB/TOKEN", "VOCAB", "CONTEXT"],
+    tables.print_rows(
+        found,
+        {
+            "NAME": lambda m: m.name,
+            ">SIZE": lambda m: f"{m.n_parameters / 1e9:,.1f}B",
+            ">ACTIVE": lambda m: f"{m.n_active_parameters / 1e9:,.1f}B",
+            ">LAYERS": lambda m: str(m.n_layers),
+            "ATTENTION": lambda m: _attention(m),
+            ">KB/TOKEN": lambda m: f"{kv_bytes_per_token(m) / 1000:,.1f}",
+            ">VOCAB": lambda m: f"{m.vocab_size:,}",
+            ">CONTEXT": lambda m: f"{m.context_tokens:,}",
+            "CHECKED": lambda m: m.date.isoformat(),
+        },
     )
 
 
-@catalog.command()
-@options.json_option
-def formats(*, as_json: bool) -> None:
+@command(group=catalog)
+def formats(*, as_json: bool = options.JSON) -> None:
     """List the formats of weights and caches: names for --weights and --kv-dtype.
 
     BITS are those of an element with its part of the scales. Quantized weights keep tables, norms
@@ -112,10 +97,7 @@ def formats(*, as_json: bool) -> None:
                 "aliases": one.aliases,
                 "bits": float(one.bits),
                 "element_bits": int(one.element_bits),
-                "block_bits": one.block_bits,
-                "block_elements": one.block_elements,
-                "source": one.source,
-                "date": one.date,
+                **picked(one, "block_bits block_elements source date"),
             }
             for one in number_formats()
         ]
@@ -132,14 +114,14 @@ def formats(*, as_json: bool) -> None:
     tables.print_table(["NAME", "BITS", "AS WEIGHTS", "ALSO CALLED"], table, right=["BITS"])
 
 
-@catalog.command()
-@click.option(
-    "--live",
-    is_flag=True,
-    help="Show this machine's own GPUs instead, with memory and power in use (nvidia-smi).",
-)
-@options.json_option
-def gpus(*, live: bool, as_json: bool) -> None:
+@command(group=catalog)
+def gpus(
+    *,
+    live: bool = option(
+        "Show this machine's own GPUs instead, with memory and power in use (nvidia-smi)."
+    ),
+    as_json: bool = options.JSON,
+) -> None:
     """List the GPUs: names for --gpu, memory, bandwidth, rate and hourly price.
 
     \b
@@ -158,33 +140,22 @@ def gpus(*, live: bool, as_json: bool) -> None:
     if as_json:
         _write_json("gpus", [asdict(g) for g in found])
         return
-    tables.print_table(
-        [
-            "NAME",
-            "MEMORY GB",
-            "MIB",
-            "MIB READ FROM",
-            "GB/S",
-            "BF16 TFLOP/S",
-            "USD PER HOUR",
-            "CHECKED",
-        ],
-        [
-            [
-                g.name,
-                f"{g.datasheet_gb:,}",
-                f"{g.memory_bytes / 2**20:,.0f}",
-                f"a {g.memory_basis}",
-                f"{g.memory_bandwidth_bytes_per_s / 1e9:,.0f}",
-                f"{g.bf16_dense_flops_per_s / 1e12:,.0f}",
+    tables.print_rows(
+        found,
+        {
+            "NAME": lambda g: g.name,
+            ">MEMORY GB": lambda g: f"{g.datasheet_gb:,}",
+            ">MIB": lambda g: f"{g.memory_bytes / 2**20:,.0f}",
+            "MIB READ FROM": lambda g: f"a {g.memory_basis}",
+            ">GB/S": lambda g: f"{g.memory_bandwidth_bytes_per_s / 1e9:,.0f}",
+            ">BF16 TFLOP/S": lambda g: f"{g.bf16_dense_flops_per_s / 1e12:,.0f}",
+            ">USD PER HOUR": lambda g: (
                 ""
                 if g.low_price is None or g.high_price is None
-                else f"{g.low_price.usd_per_hour:.2f} to {g.high_price.usd_per_hour:.2f}",
-                g.date.isoformat(),
-            ]
-            for g in found
-        ],
-        right=["MEMORY GB", "MIB", "GB/S", "BF16 TFLOP/S", "USD PER HOUR"],
+                else f"{g.low_price.usd_per_hour:.2f} to {g.high_price.usd_per_hour:.2f}"
+            ),
+            "CHECKED": lambda g: g.date.isoformat(),
+        },
     )
 
 
@@ -199,35 +170,32 @@ def _show_live(*, as_json: bool) -> None:
     if not found:
         streams.say("no NVIDIA GPU on this machine, or its driver does not answer")
         return
-    tables.print_table(
-        ["GPU", "NAME", "MEMORY GB", "USED GB", "WATTS", "BUSY", "NAME FOR --gpu"],
-        [
-            [
-                str(g.index),
-                g.name,
-                f"{g.memory_total_bytes / 1e9:,.1f}",
-                f"{g.memory_used_bytes / 1e9:,.1f}",
-                "" if g.power_watts is None else f"{g.power_watts:,.0f}",
-                "" if g.busy_share is None else f"{g.busy_share:.0%}",
-                "" if g.facts is None else g.facts.name,
-            ]
-            for g in found
-        ],
-        right=["GPU", "MEMORY GB", "USED GB", "WATTS", "BUSY"],
+    tables.print_rows(
+        found,
+        {
+            ">GPU": lambda g: str(g.index),
+            "NAME": lambda g: g.name,
+            ">MEMORY GB": lambda g: f"{g.memory_total_bytes / 1e9:,.1f}",
+            ">USED GB": lambda g: f"{g.memory_used_bytes / 1e9:,.1f}",
+            ">WATTS": lambda g: "" if g.power_watts is None else f"{g.power_watts:,.0f}",
+            ">BUSY": lambda g: "" if g.busy_share is None else f"{g.busy_share:.0%}",
+            "NAME FOR --gpu": lambda g: "" if g.facts is None else g.facts.name,
+        },
     )
 
 
-@catalog.command()
+@command(group=catalog)
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@click.option(
-    "--tariff",
-    type=click.Choice(["standard", "batch", "flex", "priority", "fast"]),
-    default="standard",
-    show_default=True,
-    help="Prices of this tariff; models without it are left out.",
-)
-@options.json_option
-def prices(*, words: tuple[str, ...], tariff: str, as_json: bool) -> None:
+def prices(
+    *,
+    words: tuple[str, ...],
+    tariff: str = option(
+        "Prices of this tariff; models without it are left out.",
+        type=click.Choice(["standard", "batch", "flex", "priority", "fast"]),
+        default="standard",
+    ),
+    as_json: bool = options.JSON,
+) -> None:
     """List the API prices: names for --price-model, in USD per million tokens.
 
     With WORDs only the names that contain all of them. One WORD that names a model, as a log may
@@ -267,35 +235,27 @@ def prices(*, words: tuple[str, ...], tariff: str, as_json: bool) -> None:
     if as_json:
         rows = [
             {
-                "name": p.name,
-                "usd_per_mtok_input": p.usd_per_mtok_input,
-                "usd_per_mtok_cached_input": p.usd_per_mtok_cached_input,
-                "usd_per_mtok_cache_write": p.usd_per_mtok_cache_write,
-                "usd_per_mtok_output": p.usd_per_mtok_output,
-                "tariff": p.tariff,
-                "is_tiered": p.is_tiered,
-                "price_date": p.price_date,
-                "source": p.source,
+                **picked(
+                    p,
+                    "name usd_per_mtok_input usd_per_mtok_cached_input usd_per_mtok_cache_write "
+                    "usd_per_mtok_output tariff is_tiered price_date source",
+                ),
             }
             for p in found
         ]
         extra = {} if sheet is None else {"sheet": plain_values(asdict(sheet))}
         _write_json("prices", rows, **extra)
         return
-    tables.print_table(
-        ["NAME", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "DATE"],
-        [
-            [
-                p.name,
-                _money(p.usd_per_mtok_input),
-                _money(p.usd_per_mtok_cached_input),
-                _money(p.usd_per_mtok_cache_write),
-                _money(p.usd_per_mtok_output),
-                p.price_date.isoformat(),
-            ]
-            for p in found
-        ],
-        right=["INPUT", "CACHED", "WRITTEN", "OUTPUT"],
+    tables.print_rows(
+        found,
+        {
+            "NAME": lambda p: p.name,
+            ">INPUT": lambda p: _money(p.usd_per_mtok_input),
+            ">CACHED": lambda p: _money(p.usd_per_mtok_cached_input),
+            ">WRITTEN": lambda p: _money(p.usd_per_mtok_cache_write),
+            ">OUTPUT": lambda p: _money(p.usd_per_mtok_output),
+            "DATE": lambda p: p.price_date.isoformat(),
+        },
     )
     streams.say(
         "USD per million tokens; CACHED is read from a cache, WRITTEN put into one; base tier, "
@@ -309,21 +269,19 @@ def _print_sheet(sheet: PriceSheet) -> None:
 
     found = "" if not sheet.rule else f" ({sheet.asked}: {sheet.rule})"
     streams.say(f"{sheet.name}{found}, rates in force on {sheet.valid_on.isoformat()}")
-    tables.print_table(
-        ["CHARGED", "TARIFF", "UTC", "PROMPTS", "USD", "PER", "SINCE"],
-        [
-            [
-                plain_name(row.dimension),
-                row.tariff,
-                row.hours,
-                f"above {row.above_input_tokens:,}" if row.above_input_tokens else "",
-                _money(row.usd),
-                "hour" if row.unit == "seconds" else f"{row.per:,} {row.unit}",
-                "" if row.since is None else row.since.isoformat(),
-            ]
-            for row in sheet.rows
-        ],
-        right=["USD"],
+    tables.print_rows(
+        sheet.rows,
+        {
+            "CHARGED": lambda row: plain_name(row.dimension),
+            "TARIFF": lambda row: row.tariff,
+            "UTC": lambda row: row.hours,
+            "PROMPTS": lambda row: (
+                f"above {row.above_input_tokens:,}" if row.above_input_tokens else ""
+            ),
+            ">USD": lambda row: _money(row.usd),
+            "PER": lambda row: "hour" if row.unit == "seconds" else f"{row.per:,} {row.unit}",
+            "SINCE": lambda row: "" if row.since is None else row.since.isoformat(),
+        },
     )
 
 
@@ -348,12 +306,9 @@ def _model_row(model: ModelFacts) -> dict[str, Any]:
     facts = {f.name: getattr(model, f.name) for f in fields(model) if f.name not in left_out}
     shape = {
         "attention": model.attention.value,
-        "n_layers": model.n_layers,
-        "layer_kinds": model.layer_kinds,
-        "n_heads": model.n_heads,
-        "n_kv_heads": model.n_kv_heads,
-        "sliding_window_tokens": model.sliding_window_tokens,
-        "n_sliding_layers": model.n_sliding_layers,
+        **picked(
+            model, "n_layers layer_kinds n_heads n_kv_heads sliding_window_tokens n_sliding_layers"
+        ),
     }
     mixture = model.experts
     experts = None

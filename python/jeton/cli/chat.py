@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options, streams
+from jeton.cli.declaring import command, option
 from jeton.errors import JetonError, UsageError
 
 if TYPE_CHECKING:
@@ -20,47 +22,31 @@ _MAX_FILE_BYTES = 256 << 20
 _OWN, _LOOK_ALIKE, _END = "\x1b[36m", "\x1b[41;97m", "\x1b[0m"
 
 
-@click.command()
+@command()
 @click.argument("file", required=False)
-@options.tokenizer_option
-@click.option(
-    "--template",
-    "template_file",
-    metavar="FILE",
-    help="The chat template, instead of the one in the tokenizer's folder.",
-)
-@click.option(
-    "--template-name",
-    metavar="NAME",
-    help="Which template of a folder that has several; by default tool_use if there are tools "
-    "and it has one, else default.",
-)
-@click.option(
-    "--token-name",
-    "token_names",
-    metavar="NAME=TEXT",
-    multiple=True,
-    help="A special token under the name that the template uses (bos_token=<s>); may be repeated.",
-)
-@click.option(
-    "--add-generation-prompt", is_flag=True, help="Write the beginning of an answer at the end."
-)
-@click.option(
-    "--continue-final-message", is_flag=True, help="End inside the last message, to be continued."
-)
-@click.option("--ids", "only_ids", is_flag=True, help="Write the ids alone, as encode does.")
-@options.json_option
 def chat(
     *,
     file: str | None,
-    tokenizer_name: str,
-    template_file: str | None,
-    template_name: str | None,
-    token_names: tuple[str, ...],
-    add_generation_prompt: bool,
-    continue_final_message: bool,
-    only_ids: bool,
-    as_json: bool,
+    tokenizer_name: str = options.TOKENIZER,
+    template_file: str | None = option(
+        "The chat template, instead of the one in the tokenizer's folder.",
+        "FILE",
+        names="--template",
+    ),
+    template_name: str | None = option(
+        "Which template of a folder that has several; by default tool_use if there are tools "
+        "and it has one, else default.",
+        "NAME",
+    ),
+    token_names: tuple[str, ...] = option(
+        "A special token under the name that the template uses (bos_token=<s>); may be repeated.",
+        "NAME=TEXT",
+        names="--token-name",
+    ),
+    add_generation_prompt: bool = option("Write the beginning of an answer at the end."),
+    continue_final_message: bool = option("End inside the last message, to be continued."),
+    only_ids: bool = option("Write the ids alone, as encode does.", names="--ids"),
+    as_json: bool = options.JSON,
 ) -> None:
     """Render a chat with its template and encode it safely.
 
@@ -107,17 +93,15 @@ def _write(encoded: ChatEncoding, tokenizer: Tokenizer, *, as_json: bool, only_i
                 "schema_version": "jeton.chat/1",
                 "tokenizer": tokenizer.name,
                 "fingerprint": tokenizer.fingerprint,
-                "text": encoded.rendered.text,
-                "trusted_spans": encoded.rendered.trusted_spans,
-                "generation_spans": encoded.rendered.generation_spans,
-                "has_generation_block": encoded.rendered.has_generation_block,
+                **picked(
+                    encoded.rendered, "text trusted_spans generation_spans has_generation_block"
+                ),
                 "n_tokens": len(encoded.ids),
                 "ids": encoded.ids.tolist(),
                 "template_mask": encoded.template_mask.astype(int).tolist(),
                 "assistant_mask": encoded.assistant_mask.astype(int).tolist(),
                 "look_alikes": [
-                    {"token": look.token, "id": look.id, "start": look.start, "end": look.end}
-                    for look in encoded.look_alikes
+                    {**picked(look, "token id start end")} for look in encoded.look_alikes
                 ],
             },
             indent=None,

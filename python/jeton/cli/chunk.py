@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -10,9 +13,10 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 import click
 
-from jeton._plain import counted, strict_json
+from jeton._plain import counted, picked, strict_json
 from jeton.cli import kept, options, streams
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import COUNT
 from jeton.cli.progress import progress_bar
 from jeton.errors import MissingExtraError, UsageError
 
@@ -23,14 +27,6 @@ if TYPE_CHECKING:
     from jeton.chunking import Chunk, DocumentChunks
     from jeton.chunking.documents import ChunkedDocuments, ChunkOptions, FileOffsets
 
-_SECTIONS = {
-    "Most used": ("tokenizer_name", "max_tokens", "by", "overlap", "overlap_sentences", "output"),
-    "Sent with each chunk": ("prefix", "template", "context", "summarize", "no_special"),
-    "Text": ("markup", "language", "code_language", "model2vec", "trim"),
-    "Input": ("documents", "file_format", "field", "strict", "on_bad_record"),
-    "Measuring": ("questions", "k"),
-    "Output": ("offsets", "keep", "keep_all", "left_out", "as_json"),
-}
 
 _NUMBERS = ("document", "chunk", "start", "end", "start_bytes", "end_bytes", "n_tokens")
 _COLUMNS = ("source", "document", "chunk", "text", *_NUMBERS[2:], "context", "summary", "sent")
@@ -58,143 +54,96 @@ class _Total:
         self.largest_chunk_tokens = max(self.largest_chunk_tokens, largest)
 
 
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    sections={
+        "Most used": "tokenizer_name",
+        "Sent with each chunk": "prefix",
+        "Text": "markup",
+        "Input": "field",
+        "Measuring": "questions",
+        "Output": "offsets",
+    }
+)
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
-@options.tokenizer_option
-@click.option(
-    "--max-tokens",
-    type=int,
-    required=True,
-    metavar="N",
-    help="Tokens of a chunk as it is sent, at most: prefix, context and special tokens count.",
-)
-@click.option(
-    "--by",
-    type=click.Choice(["tokens", "sentences", "structure", "code", "semantic"]),
-    default="structure",
-    show_default=True,
-    help="Places to cut at: any token; ends of sentences; blocks of Markdown, HTML or JSON; "
-    "definitions of code; sentences where the subject changes.",
-)
-@click.option(
-    "--overlap",
-    type=int,
-    default=0,
-    metavar="N",
-    help="Tokens that a chunk repeats of the one before, at most.",
-)
-@click.option(
-    "--overlap-sentences",
-    type=int,
-    default=0,
-    metavar="K",
-    help="Sentences (blocks, lines of code) that a chunk repeats of the one before.",
-)
-@click.option("--prefix", default="", metavar="TEXT", help="Text before each chunk.")
-@click.option(
-    "--template",
-    metavar="TEXT",
-    help="Text around each chunk: {text} is the chunk, {context} what stands above it; \\n is a "
-    "line end.",
-)
-@click.option(
-    "--context",
-    is_flag=True,
-    help="Send the headings above a chunk before it; of code, imports and class.",
-)
-@click.option("--no-special", is_flag=True, help="Do not count the tokenizer's special tokens.")
-@click.option(
-    "--markup",
-    type=click.Choice(["auto", "markdown", "html", "json", "plain"]),
-    default="auto",
-    show_default=True,
-    help="Markup that --by structure reads.",
-)
-@click.option("--language", metavar="CODE", help="Language of sentences (en, de, ja); guessed.")
-@click.option(
-    "--code-language",
-    metavar="NAME",
-    help="Language of --by code (python, rust); the suffix tells it by default.",
-)
-@click.option(
-    "--model2vec",
-    metavar="DIR",
-    help="Compare sentences of --by semantic by this model2vec folder instead of by their words.",
-)
-@click.option(
-    "--summarize",
-    metavar="COMMAND",
-    help="Send the output of a command instead of a block that does not fit: it reads the block on "
-    "standard input; JETON_MAX_TOKENS says how many tokens it may write.",
-)
-@click.option("--trim", is_flag=True, help="Leave white space at both ends of chunks out.")
-@options.documents_option
-@options.format_option
-@options.field_option
-@options.strict_option
-@options.on_bad_record_option
-@click.option(
-    "--evaluate",
-    "questions",
-    metavar="QUESTIONS",
-    help="Measure instead: JSON Lines of questions with references, of the one input.",
-)
-@click.option(
-    "-k",
-    "k",
-    type=click.IntRange(min=1),
-    default=_DEFAULT_K,
-    show_default=True,
-    help="Chunks that --evaluate retrieves for a question.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="F",
-    help="File to write, .jsonl or .parquet; else JSON Lines go to standard output.",
-)
-@click.option(
-    "--offsets",
-    type=click.Choice(("document", "bytes-of-file")),
-    default="document",
-    show_default=True,
-    help="Bytes that start_bytes and end_bytes count: of the decoded document, or of a text file.",
-)
-@kept.keep_option
-@kept.keep_all_option
-@kept.left_out_option
-@options.json_option
 def chunk(
     *,
     inputs: tuple[str, ...],
-    tokenizer_name: str,
-    max_tokens: int,
-    by: Literal["tokens", "sentences", "structure", "code", "semantic"],
-    overlap: int,
-    overlap_sentences: int,
-    prefix: str,
-    template: str | None,
-    context: bool,
-    no_special: bool,
-    markup: Literal["auto", "markdown", "html", "json", "plain"],
-    language: str | None,
-    code_language: str | None,
-    model2vec: str | None,
-    summarize: str | None,
-    trim: bool,
-    documents: Literal["file", "line"],
-    file_format: Literal["auto", "text", "jsonl"],
-    field: str,
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
-    questions: str | None,
-    k: int,
-    output: str | None,
-    offsets: Literal["document", "bytes-of-file"],
-    keep: str,
-    keep_all: bool,
-    left_out: str | None,
-    as_json: bool,
+    tokenizer_name: str = options.TOKENIZER,
+    max_tokens: int = option(
+        "Tokens of a chunk as it is sent, at most: prefix, context and special tokens count.",
+        "N",
+        required=True,
+    ),
+    by: Literal["tokens", "sentences", "structure", "code", "semantic"] = option(
+        "Places to cut at: any token; ends of sentences; blocks of Markdown, HTML or JSON; "
+        "definitions of code; sentences where the subject changes.",
+        default="structure",
+    ),
+    overlap: int = option(
+        "Tokens that a chunk repeats of the one before, at most.",
+        "N",
+        default=0,
+        show_default=False,
+    ),
+    overlap_sentences: int = option(
+        "Sentences (blocks, lines of code) that a chunk repeats of the one before.",
+        "K",
+        default=0,
+        show_default=False,
+    ),
+    output: str | None = option(
+        "File to write, .jsonl or .parquet; else JSON Lines go to standard output.",
+        "F",
+        names="-o --output",
+    ),
+    prefix: str = option("Text before each chunk.", "TEXT", default=""),
+    template: str | None = option(
+        "Text around each chunk: {text} is the chunk, {context} what stands above it; \\n is a "
+        "line end.",
+        "TEXT",
+    ),
+    context: bool = option(
+        "Send the headings above a chunk before it; of code, imports and class."
+    ),
+    summarize: str | None = option(
+        "Send the output of a command instead of a block that does not fit: it reads the block "
+        "on standard input; JETON_MAX_TOKENS says how many tokens it may write.",
+        "COMMAND",
+    ),
+    no_special: bool = option("Do not count the tokenizer's special tokens."),
+    markup: Literal["auto", "markdown", "html", "json", "plain"] = option(
+        "Markup that --by structure reads.", default="auto"
+    ),
+    language: str | None = option("Language of sentences (en, de, ja); guessed.", "CODE"),
+    code_language: str | None = option(
+        "Language of --by code (python, rust); the suffix tells it by default.", "NAME"
+    ),
+    model2vec: str | None = option(
+        "Compare sentences of --by semantic by this model2vec folder instead of by their words.",
+        "DIR",
+    ),
+    trim: bool = option("Leave white space at both ends of chunks out."),
+    reading: options.InputOptions,
+    questions: str | None = option(
+        "Measure instead: JSON Lines of questions with references, of the one input.",
+        "QUESTIONS",
+        names="--evaluate",
+    ),
+    k: int = option(
+        "Chunks that --evaluate retrieves for a question.",
+        names="-k",
+        type=COUNT,
+        default=_DEFAULT_K,
+    ),
+    offsets: Literal["document", "bytes-of-file"] = option(
+        "Bytes that start_bytes and end_bytes count: of the decoded document, or of a text file.",
+        type=click.Choice(("document", "bytes-of-file")),
+        default="document",
+    ),
+    keep: str = options.KEEP,
+    keep_all: bool = options.KEEP_ALL,
+    left_out: str | None = options.LEFT_OUT,
+    as_json: bool = options.JSON,
 ) -> None:
     """Divide documents into chunks that fit a token budget, or measure what that tears.
 
@@ -233,8 +182,6 @@ def chunk(
 
         given["embed"] = load_static_embedder(model2vec)
     if summarize is not None:
-        from jeton.cli.summarizing import summarizer
-
         given["summarize"] = summarizer(summarize)
     _check_output(output)
     names = kept.kept_names(keep, taken=_COLUMNS)
@@ -244,11 +191,7 @@ def chunk(
             list(inputs) or ["-"],
             tokenizer=known,
             max_tokens=max_tokens,
-            field=field,
-            documents=documents,
-            format=None if file_format == "auto" else file_format,
-            strict=strict,
-            on_bad_record=on_bad_record,
+            **reading.arguments(),
             keep=names,
             keep_all=keep_all,
             on_left_out=listed.add,
@@ -327,12 +270,7 @@ def _row(
         "source": document.source,
         "document": document.document,
         "chunk": number,
-        "text": part.text,
-        "start": part.start,
-        "end": part.end,
-        "start_bytes": part.start_bytes,
-        "end_bytes": part.end_bytes,
-        "n_tokens": part.n_tokens,
+        **picked(part, "text start end start_bytes end_bytes n_tokens"),
         "context": list(part.context),
         "summary": part.summary,
         "sent": part.sent,
@@ -464,3 +402,44 @@ def _evaluate(
 
 def _interval(interval: Any) -> str:
     return f"{interval.mean:.1%} ({interval.low:.1%} to {interval.high:.1%})"
+
+
+_SHOWN_CHARS = 300
+
+
+def summarizer(command: str) -> Callable[[str, int], str]:
+    """A function from a text and the tokens that its summary may have to the summary.
+
+    Raises:
+        UsageError: The command cannot be split into words, or is empty. The function raises it,
+            too, where the command is not found, fails, or writes no UTF-8.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"--summarize {command!r}: {error}\nhint: close the quotes") from None
+    if not words:
+        raise UsageError("--summarize is empty; expected a command that reads a text")
+
+    def summarize(text: str, max_tokens: int) -> str:
+        environment = {**os.environ, "JETON_MAX_TOKENS": str(max_tokens)}
+        try:
+            done = subprocess.run(
+                words, input=text.encode(), capture_output=True, env=environment, check=False
+            )
+            if done.returncode == 0:
+                return done.stdout.decode()
+        except OSError as error:
+            raise UsageError(
+                f"--summarize {command!r}: {error.strerror or error}\n"
+                "hint: name a program that is on the path"
+            ) from None
+        except UnicodeDecodeError as error:
+            raise UsageError(f"--summarize {command!r} wrote no UTF-8: {error}") from None
+        said = done.stderr.decode(errors="replace").strip()[-_SHOWN_CHARS:]
+        raise UsageError(
+            f"--summarize {command!r} ended with {done.returncode} on a block of "
+            f"{counted(len(text), 'character')}{f': {said}' if said else ''}"
+        )
+
+    return summarize

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from jeton.cli.corpus_options import SIZE
-from jeton.cli.training_corpus import is_given, option_of
+from jeton.cli.declaring import OptionSet, option
+from jeton.cli.kinds import BYTES, COUNT
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,64 +16,47 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-CLUSTER_OPTIONS = ("on", "task_cpus", "task_memory", "task_retries")
-"""Names of the options, in the order of ``--help``."""
 
+class ClusterOptions(OptionSet, title="Cluster"):
+    """The place of the work, and the demands of each task of Ray."""
 
-def cluster_options(function: _F) -> _F:
-    """``--on`` and the demands of each task of Ray."""
-    for option in (
-        click.option(
-            "--task-retries",
-            type=click.IntRange(min=-1),
-            metavar="N",
-            help="With --on ray: times that a task is done again whose process or node died; -1: "
-            "without end. 5 by default.",
-        ),
-        click.option(
-            "--task-memory",
-            type=SIZE,
-            metavar="SIZE",
-            help="With --on ray: memory of each task, as in 500MB or 2GiB, by which Ray decides "
-            "how many tasks a node takes. 512MiB by default.",
-        ),
-        click.option(
-            "--task-cpus",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="With --on ray: cores (and threads) of each task. 1 by default.",
-        ),
-        click.option(
-            "--on",
-            type=click.Choice(["local", "ray"]),
-            default="local",
-            show_default=True,
-            help="Where the work is done: on this machine, or on the cluster of Ray that "
-            "RAY_ADDRESS names; without it, on one that is started here.",
-        ),
-    ):
-        function = option(function)
-    return function
+    on: Literal["local", "ray"] = option(
+        "Where the work is done: on this machine, or on the cluster of Ray that RAY_ADDRESS "
+        "names; without it, on one that is started here.",
+        default="local",
+    )
+    task_cpus: int | None = option(
+        "With --on ray: cores (and threads) of each task. 1 by default.", "N", type=COUNT
+    )
+    task_memory: int | None = option(
+        "With --on ray: memory of each task, as in 500MB or 2GiB, by which Ray decides how many "
+        "tasks a node takes. 512MiB by default.",
+        "SIZE",
+        type=BYTES,
+    )
+    task_retries: int | None = option(
+        "With --on ray: times that a task is done again whose process or node died; -1: without "
+        "end. 5 by default.",
+        "N",
+        type=click.IntRange(min=-1),
+    )
 
+    def tasks(self) -> RayTasks | None:
+        """Return the demands of tasks; None: the work is done on this machine.
 
-def tasks_of(given: Mapping[str, Any]) -> RayTasks | None:
-    """Return the demands of tasks; None: the work is done on this machine.
+        Raises:
+            UsageError: Demands are made, and there is no cluster.
+        """
+        if self.on == "local":
+            given = self.first_given(but=("on",))
+            if given is not None:
+                raise UsageError(f"{given} is for tasks on a cluster\nhint: --on ray makes them")
+            return None
+        from jeton.cluster import RayTasks
 
-    Raises:
-        UsageError: Demands are made, and there is no cluster.
-    """
-    if given["on"] == "local":
-        for name in CLUSTER_OPTIONS[1:]:
-            if is_given(name):
-                raise UsageError(
-                    f"{option_of(name)} is for tasks on a cluster\nhint: --on ray makes them"
-                )
-        return None
-    from jeton.cluster import RayTasks
-
-    asked = {
-        "num_cpus": given["task_cpus"],
-        "memory_bytes": given["task_memory"],
-        "max_retries": given["task_retries"],
-    }
-    return RayTasks(**{name: value for name, value in asked.items() if value is not None})
+        asked = {
+            "num_cpus": self.task_cpus,
+            "memory_bytes": self.task_memory,
+            "max_retries": self.task_retries,
+        }
+        return RayTasks(**{name: value for name, value in asked.items() if value is not None})

@@ -13,6 +13,10 @@ from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from jeton.formats.writing import Target
+    from jeton.cli.corpus_options import CorpusOptions
+    from jeton.cli.held_out import HeldOutFile
+    from jeton.cli.outputs import SavedTokenizer
+    from jeton.formats.targets import Target
     from jeton.training import ContinueSettings
 
 _N_SHOWN = 10
@@ -29,6 +33,33 @@ _ONLY_WHEN_NEW = (
 """Options that a tokenizer has decided on already."""
 
 
+def write_card(
+    saved: SavedTokenizer,
+    output: str,
+    *,
+    held_out: HeldOutFile | None,
+    num_threads: int | None,
+    **facts: Any,
+) -> Path:
+    """Write the card of a tokenizer that was trained, beside it; ``facts`` as the card has them."""
+    from jeton import training
+    from jeton.formats import card_path
+
+    made = training.TrainingCard.of(
+        saved.tokenizer,
+        date=datetime.datetime.now(tz=datetime.UTC).date(),
+        command=outputs.command_line(),
+        heldout=(
+            () if held_out is None else held_out.measure(saved.tokenizer, num_threads=num_threads)
+        ),
+        loading=saved.loading,
+        **facts,
+    )
+    place = card_path(output)
+    training.write_card(place, made)
+    return place
+
+
 def continue_tokenizer(
     inputs: Sequence[Any],
     *,
@@ -38,12 +69,11 @@ def continue_tokenizer(
     settings: ContinueSettings,
     from_counts: bool,
     min_count: int,
-    care: Mapping[str, Any],
+    care: CorpusOptions,
     reading: Mapping[str, Any],
     num_threads: int | None,
     name: str | None,
     card: bool,
-    command: str,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -53,7 +83,7 @@ def continue_tokenizer(
         click.UsageError: An option is given that the tokenizer has decided on already.
     """
     from jeton import training
-    from jeton.formats import card_path, name_of_file
+    from jeton.formats import name_of_file
     from jeton.training.counting import counts_like
 
     training_corpus.refuse_given(
@@ -87,22 +117,17 @@ def continue_tokenizer(
         saved = outputs.save_trained(found.tokenizer, output)
         made, written = saved.tokenizer, saved.files
         if card:
-            written.append(card_path(output))
-            training.write_card(
-                written[-1],
-                training.TrainingCard.of(
-                    made,
+            written.append(
+                write_card(
+                    saved,
+                    output,
                     corpus=corpus,
                     settings=settings,
-                    date=datetime.datetime.now(tz=datetime.UTC).date(),
-                    command=command,
-                    heldout=(
-                        () if held_out is None else held_out.measure(made, num_threads=num_threads)
-                    ),
+                    held_out=held_out,
                     learned=found.facts,
+                    num_threads=num_threads,
                     base=tokenizer,
-                    loading=saved.loading,
-                ),
+                )
             )
     if as_json:
         streams.write_json(

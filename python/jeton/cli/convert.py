@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, streams, tables
+from jeton.cli.declaring import command, option
 
 if TYPE_CHECKING:
     from jeton.converting import Conversion
@@ -14,47 +15,31 @@ if TYPE_CHECKING:
 EXIT_FINE, EXIT_LOSSY = 0, 1
 
 
-@click.command()
+@command()
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
-@click.option(
-    "--to",
-    "wanted",
-    metavar="FORMAT",
-    help="The format, where DST does not tell it: jeton, tokenizer.json, tiktoken, sentencepiece, "
-    "vocab.txt, vocab.json, tekken.json, gguf, rwkv, clip or claude.",
-)
-@click.option(
-    "--lossy",
-    is_flag=True,
-    help="Convert also if the format does not hold everything; losses are listed.",
-)
-@click.option(
-    "--verify/--no-verify",
-    default=True,
-    show_default=True,
-    help="Compare ids and decoded texts before and after, on texts at which tokenizers differ.",
-)
-@click.option(
-    "--samples",
-    is_flag=True,
-    help="Store a few texts with their ids in the file or beside it; they are verified at every "
-    "load.",
-)
-@options.pattern_option
-@options.special_id_option
-@options.json_option
 def convert(
     *,
     source: str,
     target: str,
-    wanted: str | None,
-    lossy: bool,
-    verify: bool,
-    samples: bool,
-    pattern: str | None,
-    special_tokens: tuple[str, ...],
-    as_json: bool,
+    wanted: str | None = option(
+        "The format, where DST does not tell it: jeton, tokenizer.json, tiktoken, "
+        "sentencepiece, vocab.txt, vocab.json, tekken.json, gguf, rwkv, clip or claude.",
+        "FORMAT",
+        names="--to",
+    ),
+    lossy: bool = option("Convert also if the format does not hold everything; losses are listed."),
+    verify: bool = option(
+        "Compare ids and decoded texts before and after, on texts at which tokenizers differ.",
+        default=True,
+    ),
+    samples: bool = option(
+        "Store a few texts with their ids in the file or beside it; they are verified at every "
+        "load."
+    ),
+    pattern: str | None = options.PATTERN,
+    special_tokens: tuple[str, ...] = options.SPECIAL_ID,
+    as_json: bool = options.JSON,
 ) -> int:
     """Convert a tokenizer to another file format, exactly or not at all.
 
@@ -147,7 +132,11 @@ def _print(result: Conversion) -> None:
 
 
 def _print_losses(losses: list[dict[str, str]]) -> None:
-    tables.print_table(
-        ["LOST", "WHAT", "EFFECT"],
-        [[loss["component"], loss["what"], loss["effect"]] for loss in losses],
+    tables.print_rows(
+        losses,
+        {
+            "LOST": lambda loss: loss["component"],
+            "WHAT": lambda loss: loss["what"],
+            "EFFECT": lambda loss: loss["effect"],
+        },
     )

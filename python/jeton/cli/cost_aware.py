@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
-from jeton.cli import options, outputs, planning_options, streams, tables
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli import options, outputs, streams, tables
+from jeton.cli.declaring import command, option
 from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
 
@@ -20,59 +20,40 @@ if TYPE_CHECKING:
 _ALGORITHMS = ("trimmed-bpe", "min-token-unigram", "superbpe")
 
 
-_SECTIONS = {
-    "Most used": ("model", "gpu", "output_tokens", "vocab_sizes", "output"),
-    "Training": ("algorithms", "pattern", "num_threads"),
-    "Input": ("field", "documents", "strict", "on_bad_record"),
-    "Output": ("json_file", "quiet"),
-}
-
-
-@click.command("cost-aware", cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    "cost-aware",
+    sections={
+        "Most used": "model",
+        "Training": "algorithms",
+        "Input": "field",
+        "Output": "json_file",
+    },
+)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@planning_options.model_option
-@planning_options.gpu_option
-@planning_options.output_tokens_option(counted=", counted with plain BPE")
-@planning_options.sizes_option(
-    default="8k,128k",
-    explained="From the smallest to the largest of these, four sizes an octave; 32k is 32,000.",
-)
-@click.option(
-    "--algorithm",
-    "algorithms",
-    type=click.Choice(_ALGORITHMS),
-    multiple=True,
-    default=_ALGORITHMS,
-    show_default=True,
-    help="Algorithm that competes with plain BPE. Repeatable.",
-)
-@options.training_pattern_option
-@options.training_input_options
-@click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    help="Save the tokenizer and its training card in this folder.",
-)
-@outputs.json_file_option
-@click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def cost_aware(
     *,
     inputs: tuple[str, ...],
-    model: str,
-    gpu: str,
-    output_tokens: float,
-    vocab_sizes: tuple[int, ...],
-    algorithms: tuple[str, ...],
-    pattern: str,
-    field: str,
-    documents: Literal["file", "line"],
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
-    num_threads: int | None,
-    output: str | None,
-    json_file: str | None,
-    quiet: bool,
+    model: str = options.PLANNED_MODEL,
+    gpu: str = options.PLANNED_GPU,
+    output_tokens: float = options.output_tokens(counted=", counted with plain BPE"),
+    vocab_sizes: tuple[int, ...] = options.vocab_sizes(
+        "From the smallest to the largest of these, four sizes an octave; 32k is 32,000.",
+        default="8k,128k",
+    ),
+    output: str | None = option(
+        "Save the tokenizer and its training card in this folder.", "DIR", names="-o --output"
+    ),
+    algorithms: tuple[str, ...] = option(
+        "Algorithm that competes with plain BPE. Repeatable.",
+        names="--algorithm",
+        type=click.Choice(_ALGORITHMS),
+        default=_ALGORITHMS,
+    ),
+    pattern: str = options.TRAINING_PATTERN,
+    num_threads: int | None = options.THREADS,
+    reading: options.DocumentOptions,
+    json_file: str | None = options.JSON_FILE,
+    quiet: bool = options.QUIET,
 ) -> None:
     """Learn the vocabulary with the least bill, size and members, for a workload and a model.
 
@@ -103,10 +84,7 @@ def cost_aware(
             vocab_sizes=vocab_sizes,
             algorithms=algorithms,
             settings=TrainSettings(pattern=pattern),
-            field=field,
-            documents=documents,
-            strict=strict,
-            on_bad_record=on_bad_record,
+            **reading.values(),
             num_threads=num_threads,
             on_progress=on_progress,
         )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from jeton.cli import options, streams
-from jeton.cli.cluster_options import CLUSTER_OPTIONS, cluster_options, tasks_of
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.cluster_options import ClusterOptions
+from jeton.cli.declaring import command, option
 from jeton.errors import JetonError
 
 if TYPE_CHECKING:
@@ -43,52 +43,28 @@ class _Count:
         )
 
 
-_SECTIONS = {
-    "Most used": ("tokenizer_name", "text", "as_chats", "allow_special", "as_json"),
-    "Input": ("documents", "file_format", "field", "strict", "on_bad_record", "num_threads"),
-    "Tokenizer": ("pattern", "special_tokens"),
-    "Cluster": CLUSTER_OPTIONS,
-}
-
-
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
-@click.argument("files", nargs=-1, metavar="[FILE]...")
-@options.tokenizer_option
-@options.text_option
-@click.option(
-    "--chat",
-    "as_chats",
-    is_flag=True,
-    help="The files hold chats (messages): count each as the tokenizer's chat template writes it.",
+@command(
+    sections={
+        "Most used": "tokenizer_name text as_chats allow_special as_json",
+        "Input": "field",
+        "Tokenizer": "pattern",
+    },
 )
-@options.allow_special_option
-@options.documents_option
-@options.format_option
-@options.field_option
-@options.strict_option
-@options.on_bad_record_option
-@options.threads_option
-@options.pattern_option
-@options.special_id_option
-@cluster_options
-@options.json_option
+@click.argument("files", nargs=-1, metavar="[FILE]...")
 def count(
     *,
     files: tuple[str, ...],
-    tokenizer_name: str,
-    text: str | None,
-    as_chats: bool,
-    allow_special: tuple[str, ...],
-    documents: Literal["file", "line"],
-    file_format: Literal["auto", "text", "jsonl"],
-    field: str,
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
-    num_threads: int | None,
-    pattern: str | None,
-    special_tokens: tuple[str, ...],
-    as_json: bool,
-    **cluster: Any,
+    text: str | None = options.TEXT,
+    as_chats: bool = option(
+        "The files hold chats (messages): count each as the tokenizer's chat template writes it.",
+        names="--chat",
+    ),
+    allow_special: tuple[str, ...] = options.ALLOW_SPECIAL,
+    as_json: bool = options.JSON,
+    reading: options.InputOptions,
+    num_threads: int | None = options.THREADS,
+    named: options.TokenizerOptions,
+    cluster: ClusterOptions,
 ) -> None:
     """Count the tokens of files.
 
@@ -109,12 +85,10 @@ def count(
         raise click.UsageError("give files or --text, not both")
     if as_chats and (text is not None or allow_special):
         raise click.UsageError("--chat takes files, and the template says which tokens count")
-    tasks = tasks_of(cluster)
+    tasks = cluster.tasks()
     if tasks is not None and (as_chats or not files or "-" in files):
         raise click.UsageError("--on ray counts files: no --text, no --chat, no standard input")
-    tokenizer = options.load_tokenizer(
-        tokenizer_name, pattern=pattern, special_tokens=special_tokens
-    )
+    tokenizer = named.load()
     if as_chats:
         counts = {file: _of_chats(file, tokenizer) for file in files or ("-",)}
         _write(list(counts.values()), tokenizer, as_json=as_json)
@@ -122,15 +96,13 @@ def count(
     if tasks is not None:
         from jeton.cluster import count_tokens_on_ray
 
+        asked = reading.arguments()
         with options.bad_records_explained():
             found = count_tokens_on_ray(
                 files,
                 tokenizer,
-                field=field,
-                documents=documents,
-                input_format=None if file_format == "auto" else file_format,
-                strict=strict,
-                on_bad_record=on_bad_record,
+                input_format=asked.pop("format"),
+                **asked,
                 allow_special=streams.allowed(allow_special),
                 tasks=replace(tasks, num_cpus=num_threads or tasks.num_cpus),
             )
@@ -146,14 +118,7 @@ def count(
         batches = ((TEXT, batch) for batch in [streams.text_batch(text)])
         counts = {TEXT: _Count(TEXT)}
     else:
-        stream = streams.open_stream(
-            files,
-            field=field,
-            documents=documents,
-            file_format=file_format,
-            strict=strict,
-            on_bad_record=on_bad_record,
-        )
+        stream = streams.open_stream(files, **reading.values())
         batches = ((file.path, batch) for file, batch in stream)
         # A file without a document counts too: as zero.
         counts = {file.path: _Count(file.path) for file in stream.files}

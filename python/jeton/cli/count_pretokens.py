@@ -5,90 +5,60 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import corpus_options, options, streams, training_corpus
-from jeton.cli.cluster_options import CLUSTER_OPTIONS, cluster_options, tasks_of
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.cluster_options import ClusterOptions
+from jeton.cli.declaring import command, option
 from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from jeton.cluster import RayTasks
     from jeton.training import CountedCorpus, TrainSettings
 
-_SECTIONS = {
-    "Most used": (
-        "output",
-        "algorithm",
-        "field",
-        "documents",
-    ),
-    "Vocabulary": (
-        "base",
-        "pattern",
-        "rules",
-        "indents",
-        "normalizers",
-        "option_pairs",
-        "characters",
-    ),
-    "Corpus": training_corpus.CORPUS_OPTIONS,
-    "Run": training_corpus.RUN_OPTIONS,
-    "Cluster": CLUSTER_OPTIONS,
-}
 
-
-@click.command(name="count-pretokens", cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    "count-pretokens",
+    sections={
+        "Most used": "output",
+        "Vocabulary": "base",
+        "Corpus": "weights balance duplicates near_duplicates quality hold_out hold_out_by "
+        "held_out strict on_bad_record",
+        "Run": "max_memory temp_dir checkpoint resume num_threads quiet as_json",
+    },
+)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="COUNTS",
-    help="The file to write; for parity-bpe a folder, in which each language has a file.",
-)
-@training_corpus.algorithm_options
-@click.option(
-    "--base",
-    metavar="TOKENIZER",
-    help="Cut text as this tokenizer does, for `jeton train --base`.",
-)
-@options.training_pattern_option
-@options.rule_option
-@training_corpus.indents_option
-@options.normalizer_option
-@corpus_options.corpus_options
-@options.training_input_options
-@cluster_options
-@click.option(
-    "--characters",
-    metavar="FILE",
-    help="Write a JSON file with characters, scripts, and how many characters cover the text.",
-)
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
-@options.json_option
 def count_pretokens(
     *,
     inputs: tuple[str, ...],
-    output: str,
-    algorithm: str,
-    option_pairs: tuple[str, ...],
-    base: str | None,
-    pattern: str,
-    rules: tuple[str, ...],
-    indents: bool,
-    normalizers: tuple[str, ...],
-    field: str,
-    documents: Literal["file", "line"],
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
-    num_threads: int | None,
-    characters: str | None,
-    quiet: bool,
-    as_json: bool,
-    **care: Any,
+    output: str = option(
+        "The file to write; for parity-bpe a folder, in which each language has a file.",
+        "COUNTS",
+        names="-o --output",
+        required=True,
+    ),
+    algorithm: str = training_corpus.ALGORITHM,
+    reading: options.DocumentOptions,
+    base: str | None = option(
+        "Cut text as this tokenizer does, for `jeton train --base`.", "TOKENIZER"
+    ),
+    pattern: str = options.TRAINING_PATTERN,
+    rules: tuple[str, ...] = options.RULE,
+    indents: bool = training_corpus.INDENTS,
+    normalizers: tuple[str, ...] = options.NORMALIZER,
+    option_pairs: tuple[str, ...] = training_corpus.OPTION_PAIRS,
+    characters: str | None = option(
+        "Write a JSON file with characters, scripts, and how many characters cover the text.",
+        "FILE",
+    ),
+    num_threads: int | None = options.THREADS,
+    quiet: bool = option("No progress and no summary.", names="-q --quiet"),
+    as_json: bool = options.JSON,
+    care: corpus_options.CorpusOptions,
+    cluster: ClusterOptions,
 ) -> None:
     """Count the pretokens of files, to train from once or often.
 
@@ -134,18 +104,11 @@ def count_pretokens(
         files={
             "--output": output,
             "--characters": characters,
-            "--held-out": care["held_out"],
-            "--checkpoint": care["checkpoint"],
+            "--held-out": care.held_out,
+            "--checkpoint": care.checkpoint,
         },
     )
-    cluster = {name: care.pop(name) for name in CLUSTER_OPTIONS}
-    tasks = tasks_of(cluster)
-    reading = {
-        "field": field,
-        "documents": documents,
-        "strict": strict,
-        "on_bad_record": on_bad_record,
-    }
+    tasks = cluster.tasks()
     with ExitStack() as stack:
         if tasks is not None:
             corpus = _on_cluster(
@@ -154,7 +117,7 @@ def count_pretokens(
                 output=output,
                 settings=settings,
                 base=base,
-                reading=reading,
+                reading=reading.values(),
                 care=care,
                 quiet=quiet,
             )
@@ -169,7 +132,7 @@ def count_pretokens(
                     from_counts=False,
                     min_count=1,
                     care=care,
-                    reading=reading,
+                    reading=reading.values(),
                     num_threads=num_threads,
                     on_progress=on_progress,
                 )
@@ -188,10 +151,7 @@ def count_pretokens(
                 "schema_version": "jeton.count-pretokens/1",
                 "file": output,
                 "n_distinct": len(counts),
-                "n_pretokens": counts.n_pretokens,
-                "n_bytes": counts.n_bytes,
-                "n_documents": counts.n_documents,
-                "n_bytes_spilled": counts.n_bytes_spilled,
+                **picked(counts, "n_pretokens n_bytes n_documents n_bytes_spilled"),
                 **({"files": [str(file) for file in files]} if corpus.languages else {}),
                 **({"indents": True} if corpus.indents else {}),
                 "unit": corpus.unit,
@@ -218,7 +178,7 @@ def _on_cluster(
     settings: TrainSettings,
     base: str | None,
     reading: dict[str, Any],
-    care: dict[str, Any],
+    care: corpus_options.CorpusOptions,
     quiet: bool,
 ) -> CountedCorpus:
     """Count by tasks of Ray, whose parts lie beside the output until all is counted."""
@@ -229,7 +189,7 @@ def _on_cluster(
         "is for one machine: with --on ray, parts lie in OUTPUT.parts until all is counted, "
         "--resume goes on from them, and --task-cpus has the threads of a task",
     )
-    given = corpus_options.counting_arguments({**care, "resume": False})
+    given = corpus_options.counting_arguments(care)
     with progress_bar(quiet=quiet) as on_progress, options.bad_records_explained():
         return count_pretokens_on_ray(
             inputs,
@@ -240,7 +200,7 @@ def _on_cluster(
             max_memory=given["max_memory"],
             temp_dir=given["temp_dir"],
             digests=True,
-            resume=care["resume"],
+            resume=care.resume,
             tasks=tasks,
             on_progress=on_progress,
             **reading,

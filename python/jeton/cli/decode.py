@@ -11,6 +11,7 @@ import click
 
 from jeton._foreign import json_of
 from jeton.cli import options, streams
+from jeton.cli.declaring import command, option
 from jeton.errors import DecodeError, RecordError, UnknownTokenIdError
 
 if TYPE_CHECKING:
@@ -19,29 +20,19 @@ if TYPE_CHECKING:
 _HINT = 'hint: a line of ids is `1 2 3`, [1, 2, 3] or {"ids": [1, 2, 3]}, as jeton encode writes it'
 
 
-@click.command()
+@command()
 @click.argument("file", required=False)
-@options.tokenizer_option
-@click.option("--skip-special-tokens", is_flag=True, help="Leave special tokens out of the text.")
-@click.option(
-    "--errors",
-    type=click.Choice(["bytes", "strict"]),
-    default="bytes",
-    show_default=True,
-    help="Ids that end within a character: write the bytes as they are, or stop.",
-)
-@options.pattern_option
-@options.special_id_option
-@options.json_option
 def decode(
     *,
     file: str | None,
-    tokenizer_name: str,
-    skip_special_tokens: bool,
-    errors: str,
-    pattern: str | None,
-    special_tokens: tuple[str, ...],
-    as_json: bool,
+    named: options.TokenizerOptions,
+    skip_special_tokens: bool = option("Leave special tokens out of the text."),
+    errors: str = option(
+        "Ids that end within a character: write the bytes as they are, or stop.",
+        type=click.Choice(["bytes", "strict"]),
+        default="bytes",
+    ),
+    as_json: bool = options.JSON,
 ) -> None:
     """Turn token ids back into text.
 
@@ -56,9 +47,7 @@ def decode(
       echo "15339 1917" | jeton decode --tokenizer cl100k_base
       jeton decode -t o200k_base ids.jsonl --json
     """
-    tokenizer = options.load_tokenizer(
-        tokenizer_name, pattern=pattern, special_tokens=special_tokens
-    )
+    tokenizer = named.load()
     place = "standard input" if file in (None, "-") else str(file)
     first = True
     for number, line in _lines(file):

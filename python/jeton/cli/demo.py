@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from jeton.cli import options, streams
+from jeton.cli.declaring import command
 from jeton.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -24,10 +25,9 @@ _SHOWN_TERMS = 3
 _COLUMNS = 88
 
 
-@click.command()
+@command()
 @click.argument("folder", default="jeton-demo", metavar="[FOLDER]")
-@options.json_option
-def demo(*, folder: str, as_json: bool) -> None:
+def demo(*, folder: str, as_json: bool = options.JSON) -> None:
     """Audit the log that comes with the package, and write a report.
 
     Copies the sample's log, terms and notes to FOLDER (jeton-demo), audits the log with a bundled

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options, streams
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import COUNT, WHOLE
 from jeton.cli.token_rows import terminal_width
 
 if TYPE_CHECKING:
@@ -26,180 +28,82 @@ _SEVERITIES = ("error", "warning", "info")
 _LABEL_COLUMNS = 9
 
 
-_SECTIONS = {
-    "Look at": (
-        "tokenizer_name",
-        "model_dir",
-        "batches",
-        "outputs",
-        "texts",
-        "training_texts",
-        "against",
-        "settings",
-        "snapshot",
-    ),
-    "Use": (
-        "task",
-        "context_tokens",
-        "max_output_tokens",
-        "chunk_tokens",
-        "embedder",
-        "embedder_max_tokens",
-        "embedder_prefix",
-    ),
-    "Input": (
-        "documents",
-        "file_format",
-        "field",
-    ),
-    "Output": (
-        "ignore",
-        "fail_on",
-        "list_all",
-        "explain",
-        "as_json",
-    ),
-}
-
-
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    sections={"Look at": "tokenizer_name", "Use": "task", "Input": "documents", "Output": "ignore"}
+)
 @click.argument("subject", required=False)
-@click.option(
-    "-t",
-    "--tokenizer",
-    "tokenizer_name",
-    metavar="T",
-    help="The tokenizer, where it is not that of SUBJECT: a name, a file or a folder.",
-)
-@click.option("--model-dir", metavar="DIR", help="The model directory, where it is not SUBJECT.")
-@click.option(
-    "--batch",
-    "batches",
-    metavar="FILE",
-    multiple=True,
-    help="Model inputs: .npz, .npy, .safetensors or .jsonl with input_ids, attention_mask, labels "
-    "and so on. Repeatable.",
-)
-@click.option(
-    "--outputs",
-    metavar="FILE",
-    multiple=True,
-    help="Generated text: JSON Lines with text, ids and pieces, or a text file. Repeatable.",
-)
-@click.option(
-    "--texts",
-    metavar="INPUT",
-    multiple=True,
-    help="Texts as they are sent: files, folders, JSON Lines, Parquet. Repeatable.",
-)
-@click.option(
-    "--training-texts",
-    metavar="INPUT",
-    multiple=True,
-    help="Texts as they were at training, to be compared with --texts; in the same order, if they "
-    "are the same texts. Repeatable.",
-)
-@click.option(
-    "--against",
-    metavar="OTHER",
-    help="The other side: a tokenizer or folder, a snapshot of another machine, or a file of "
-    "settings (JSON, TOML).",
-)
-@click.option(
-    "--settings",
-    metavar="FILE",
-    help="The settings of this side (JSON, TOML), to be compared with --against.",
-)
-@click.option(
-    "--snapshot",
-    metavar="FILE",
-    help="Write the facts that decide ids on this machine into FILE, for --against on another.",
-)
-@click.option(
-    "--task",
-    type=click.Choice(["generate", "train", "embed"]),
-    help="Use of the model; decides on the side of padding.",
-)
-@click.option(
-    "--context",
-    "context_tokens",
-    type=click.IntRange(min=1),
-    metavar="TOKENS",
-    help="The context, where the model's own is not right.",
-)
-@click.option(
-    "--max-output",
-    "max_output_tokens",
-    type=click.IntRange(min=0),
-    metavar="TOKENS",
-    help="Room that is kept for the answer.",
-)
-@click.option(
-    "--embedder",
-    metavar="T",
-    help="The tokenizer of an embedding model: does it read whole chunks of --texts?",
-)
-@click.option(
-    "--embedder-max",
-    "embedder_max_tokens",
-    type=click.IntRange(min=1),
-    metavar="TOKENS",
-    help="Tokens that the embedding model reads, special tokens included; by default its folder's.",
-)
-@click.option(
-    "--embedder-prefix",
-    metavar="TEXT",
-    default="",
-    help="Text before each text for the embedding model, as 'passage: '.",
-)
-@click.option(
-    "--chunk",
-    "chunk_tokens",
-    type=click.IntRange(min=1),
-    metavar="TOKENS",
-    help="Cut --texts into chunks of this many tokens first.",
-)
-@click.option("--ignore", metavar="ID", multiple=True, help="Leave this failure out. Repeatable.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(_SEVERITIES),
-    default="warning",
-    show_default=True,
-    help="Exit code 1 from this severity on.",
-)
-@click.option("--list", "list_all", is_flag=True, help="List the known failures and end.")
-@click.option("--explain", metavar="ID", help="Explain a known failure and end.")
-@options.documents_option
-@options.format_option
-@options.field_option
-@options.json_option
 def doctor(
     *,
     subject: str | None,
-    tokenizer_name: str | None,
-    model_dir: str | None,
-    batches: tuple[str, ...],
-    outputs: tuple[str, ...],
-    texts: tuple[str, ...],
-    training_texts: tuple[str, ...],
-    against: str | None,
-    settings: str | None,
-    snapshot: str | None,
-    task: Literal["generate", "train", "embed"] | None,
-    context_tokens: int | None,
-    max_output_tokens: int | None,
-    embedder: str | None,
-    embedder_max_tokens: int | None,
-    embedder_prefix: str,
-    chunk_tokens: int | None,
-    ignore: tuple[str, ...],
-    fail_on: str,
-    list_all: bool,
-    explain: str | None,
-    documents: Literal["file", "line"],
-    file_format: Literal["auto", "text", "jsonl"],
-    field: str,
-    as_json: bool,
+    tokenizer_name: str | None = option(
+        "The tokenizer, where it is not that of SUBJECT: a name, a file or a folder.",
+        "T",
+        names="-t --tokenizer",
+    ),
+    model_dir: str | None = option("The model directory, where it is not SUBJECT.", "DIR"),
+    batches: tuple[str, ...] = option(
+        "Model inputs: .npz, .npy, .safetensors or .jsonl with input_ids, attention_mask, "
+        "labels and so on. Repeatable.",
+        "FILE",
+        names="--batch",
+    ),
+    outputs: tuple[str, ...] = option(
+        "Generated text: JSON Lines with text, ids and pieces, or a text file. Repeatable.", "FILE"
+    ),
+    texts: tuple[str, ...] = option(
+        "Texts as they are sent: files, folders, JSON Lines, Parquet. Repeatable.", "INPUT"
+    ),
+    training_texts: tuple[str, ...] = option(
+        "Texts as they were at training, to be compared with --texts; in the same order, if "
+        "they are the same texts. Repeatable.",
+        "INPUT",
+    ),
+    against: str | None = option(
+        "The other side: a tokenizer or folder, a snapshot of another machine, or a file of "
+        "settings (JSON, TOML).",
+        "OTHER",
+    ),
+    settings: str | None = option(
+        "The settings of this side (JSON, TOML), to be compared with --against.", "FILE"
+    ),
+    snapshot: str | None = option(
+        "Write the facts that decide ids on this machine into FILE, for --against on another.",
+        "FILE",
+    ),
+    task: Literal["generate", "train", "embed"] | None = option(
+        "Use of the model; decides on the side of padding."
+    ),
+    context_tokens: int | None = option(
+        "The context, where the model's own is not right.", "TOKENS", names="--context", type=COUNT
+    ),
+    max_output_tokens: int | None = option(
+        "Room that is kept for the answer.", "TOKENS", names="--max-output", type=WHOLE
+    ),
+    chunk_tokens: int | None = option(
+        "Cut --texts into chunks of this many tokens first.", "TOKENS", names="--chunk", type=COUNT
+    ),
+    embedder: str | None = option(
+        "The tokenizer of an embedding model: does it read whole chunks of --texts?", "T"
+    ),
+    embedder_max_tokens: int | None = option(
+        "Tokens that the embedding model reads, special tokens included; by default its folder's.",
+        "TOKENS",
+        names="--embedder-max",
+        type=COUNT,
+    ),
+    embedder_prefix: str = option(
+        "Text before each text for the embedding model, as 'passage: '.", "TEXT", default=""
+    ),
+    documents: Literal["file", "line"] = options.DOCUMENTS,
+    file_format: Literal["auto", "text", "jsonl"] = options.FORMAT,
+    field: str = options.FIELD,
+    ignore: tuple[str, ...] = option("Leave this failure out. Repeatable.", "ID"),
+    fail_on: str = option(
+        "Exit code 1 from this severity on.", type=click.Choice(_SEVERITIES), default="warning"
+    ),
+    list_all: bool = option("List the known failures and end.", names="--list"),
+    explain: str | None = option("Explain a known failure and end.", "ID"),
+    as_json: bool = options.JSON,
 ) -> int:
     """Diagnose known failures of a tokenizer, a model directory, a batch or two settings.
 
@@ -317,13 +221,7 @@ def _write_failures(known: Sequence[Failure], *, as_json: bool) -> None:
 
 def _failure_json(failure: Failure) -> dict[str, Any]:
     return {
-        "id": failure.id,
-        "area": failure.area,
-        "severity": failure.severity,
-        "name": failure.name,
-        "symptom": failure.symptom,
-        "cause": failure.cause,
-        "remedy": failure.remedy,
+        **picked(failure, "id area severity name symptom cause remedy"),
         "needs": [kind.name.lower() for kind in failure.needs],
         "source": failure.source,
     }

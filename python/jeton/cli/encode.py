@@ -2,130 +2,65 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jeton.cli import options, streams
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import WHOLE
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     from jeton._core import ModelInputs
 
-_SECTIONS = {
-    "Most used": (
-        "tokenizer_name",
-        "text",
-        "add_special_tokens",
-        "allow_special",
-        "as_json",
-    ),
-    "Sequences": (
-        "pair",
-        "max_length",
-        "truncation",
-        "truncation_side",
-        "windows",
-        "stride",
-        "pad",
-        "padding_side",
-        "pad_token",
-    ),
-    "Input": (
-        "file_format",
-        "field",
-        "documents",
-        "strict",
-        "on_bad_record",
-        "num_threads",
-        "pattern",
-        "special_tokens",
-    ),
-}
 
-
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    sections={
+        "Most used": "tokenizer_name text add_special_tokens allow_special as_json",
+        "Sequences": "pair",
+        "Input": "field",
+    }
+)
 @click.argument("file", required=False)
-@options.tokenizer_option
-@options.text_option
-@click.option(
-    "--add-special-tokens",
-    is_flag=True,
-    help="Add the tokens of the tokenizer's template, such as a start token.",
-)
-@options.allow_special_option
-@click.option(
-    "--pair", metavar="TEXT", help="A second text for each document, such as a question about it."
-)
-@click.option(
-    "--max-length",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Cut documents to this many tokens, the template's included.",
-)
-@click.option(
-    "--truncation",
-    type=click.Choice(["longest_first", "only_first", "only_second"]),
-    help="Which text --max-length cuts of a document and its --pair; the longer one by default.",
-)
-@click.option(
-    "--truncation-side",
-    type=click.Choice(["left", "right"]),
-    help="The end that --max-length cuts off; right by default.",
-)
-@click.option(
-    "--windows", is_flag=True, help="Write what --max-length cuts off in lines of its own."
-)
-@click.option(
-    "--stride",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Tokens that neighbouring --windows share; 0 by default.",
-)
-@click.option("--pad", is_flag=True, help="Fill shorter documents up to --max-length.")
-@click.option(
-    "--padding-side",
-    type=click.Choice(["left", "right"]),
-    help="The side that --pad fills; the file's, or else right.",
-)
-@click.option(
-    "--pad-token", metavar="TOKEN", help="The token that --pad fills with; the file's by default."
-)
-@options.documents_option
-@options.format_option
-@options.field_option
-@options.strict_option
-@options.on_bad_record_option
-@options.threads_option
-@options.pattern_option
-@options.special_id_option
-@options.json_option
 def encode(
     *,
     file: str | None,
-    tokenizer_name: str,
-    text: str | None,
-    add_special_tokens: bool,
-    allow_special: tuple[str, ...],
-    pair: str | None,
-    max_length: int | None,
-    truncation: str | None,
-    truncation_side: str | None,
-    windows: bool,
-    stride: int | None,
-    pad: bool,
-    padding_side: str | None,
-    pad_token: str | None,
-    documents: Literal["file", "line"],
-    file_format: Literal["auto", "text", "jsonl"],
-    field: str,
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
-    num_threads: int | None,
-    pattern: str | None,
-    special_tokens: tuple[str, ...],
-    as_json: bool,
+    text: str | None = options.TEXT,
+    add_special_tokens: bool = option(
+        "Add the tokens of the tokenizer's template, such as a start token."
+    ),
+    allow_special: tuple[str, ...] = options.ALLOW_SPECIAL,
+    as_json: bool = options.JSON,
+    pair: str | None = option(
+        "A second text for each document, such as a question about it.", "TEXT"
+    ),
+    max_length: int | None = option(
+        "Cut documents to this many tokens, the template's included.", "N", type=WHOLE
+    ),
+    truncation: str | None = option(
+        "Which text --max-length cuts of a document and its --pair; the longer one by default.",
+        type=click.Choice(["longest_first", "only_first", "only_second"]),
+    ),
+    truncation_side: str | None = option(
+        "The end that --max-length cuts off; right by default.",
+        type=click.Choice(["left", "right"]),
+    ),
+    windows: bool = option("Write what --max-length cuts off in lines of its own."),
+    stride: int | None = option(
+        "Tokens that neighbouring --windows share; 0 by default.", "N", type=WHOLE
+    ),
+    pad: bool = option("Fill shorter documents up to --max-length."),
+    padding_side: str | None = option(
+        "The side that --pad fills; the file's, or else right.",
+        type=click.Choice(["left", "right"]),
+    ),
+    pad_token: str | None = option(
+        "The token that --pad fills with; the file's by default.", "TOKEN"
+    ),
+    reading: options.InputOptions,
+    num_threads: int | None = options.THREADS,
+    named: options.TokenizerOptions,
 ) -> None:
     """Turn text into token ids, one document a line.
 
@@ -142,9 +77,7 @@ def encode(
       jeton encode -t qwen --text "<|im_start|>" --allow-special all --json
       jeton encode -t bert.json --add-special-tokens --max-length 512 --windows --stride 64 a.txt
     """
-    tokenizer = options.load_tokenizer(
-        tokenizer_name, pattern=pattern, special_tokens=special_tokens
-    )
+    tokenizer = named.load()
     rows: dict[str, Any] = {
         "truncation": truncation,
         "truncation_side": truncation_side,
@@ -167,11 +100,7 @@ def encode(
         for batch in streams.batches(
             file,
             text=text,
-            field=field,
-            documents=documents,
-            file_format=file_format,
-            strict=strict,
-            on_bad_record=on_bad_record,
+            **reading.values(),
         ):
             if as_rows:
                 inputs = tokenizer.model_inputs(

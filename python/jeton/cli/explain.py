@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton.cli import options, streams, tables
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import WHOLE
 from jeton.cli.progress import progress_bar
 from jeton.cli.token_rows import Token, terminal_width, token_lines, visible
 
@@ -35,48 +37,30 @@ _SOURCES = {
 }
 
 
-@click.command()
+@command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
-@options.text_option
-@click.option(
-    "--by",
-    type=click.Choice(["ids", "bytes"]),
-    default="ids",
-    show_default=True,
-    help="Compare ids, or only the bytes of the tokens, for vocabularies that number "
-    "their tokens differently.",
-)
-@click.option(
-    "--cases",
-    "n_cases",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Number of generated texts to try; 20,000 by default.",
-)
-@click.option(
-    "--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of those texts."
-)
-@options.documents_option
-@options.format_option
-@options.field_option
-@options.strict_option
-@options.json_option
 def explain(
     *,
     first: str,
     second: str,
     inputs: tuple[str, ...],
-    text: str | None,
-    by: Literal["ids", "bytes"],
-    n_cases: int | None,
-    seed: int,
-    documents: Literal["file", "line"],
-    file_format: Literal["auto", "text", "jsonl"],
-    field: str,
-    strict: bool,
-    as_json: bool,
+    text: str | None = options.TEXT,
+    by: Literal["ids", "bytes"] = option(
+        "Compare ids, or only the bytes of the tokens, for vocabularies that number their "
+        "tokens differently.",
+        default="ids",
+    ),
+    n_cases: int | None = option(
+        "Number of generated texts to try; 20,000 by default.", "N", names="--cases", type=WHOLE
+    ),
+    seed: int = option("Seed of those texts.", "S", default=0),
+    documents: Literal["file", "line"] = options.DOCUMENTS,
+    file_format: Literal["auto", "text", "jsonl"] = options.FORMAT,
+    field: str = options.FIELD,
+    strict: bool = options.STRICT,
+    as_json: bool = options.JSON,
 ) -> int:
     """Find a smallest text on which two tokenizers differ, and the component that causes it.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -13,6 +13,7 @@ from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     from jeton._core import TextBatch, Tokenizer
+    from jeton.cli.corpus_options import CorpusOptions
     from jeton.corpus import InputFile
     from jeton.corpus.places import RecordPlaces
     from jeton.training import HeldOut
@@ -21,9 +22,9 @@ _BATCH_TEXTS: Final = 4096
 """Texts that are counted at once: enough for all threads."""
 
 
-def check_held_out(given: Mapping[str, Any]) -> None:
+def check_held_out(care: CorpusOptions) -> None:
     """Raise ``UsageError`` for ``--held-out`` without anything that is held out."""
-    if given["held_out"] and not given["hold_out"]:
+    if care.held_out and not care.hold_out:
         raise UsageError("--held-out needs --hold-out: how much to keep apart")
 
 
@@ -75,12 +76,12 @@ class HeldOutFile:
 
 
 @contextmanager
-def held_out_file(given: Mapping[str, Any]) -> Iterator[HeldOutFile | None]:
+def held_out_file(care: CorpusOptions) -> Iterator[HeldOutFile | None]:
     """The file of ``--held-out``, which is there only when the whole run went well."""
-    check_held_out(given)
-    if not given["held_out"]:
+    check_held_out(care)
+    if not care.held_out:
         yield None
         return
     # Where a run goes on, all of what is held out is looked at again, so the file is whole.
-    with written_whole(given["held_out"]) as file:
+    with written_whole(care.held_out) as file:
         yield HeldOutFile(file)

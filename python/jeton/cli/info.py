@@ -7,44 +7,35 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options, streams, tables
+from jeton.cli.declaring import command, option
 
 if TYPE_CHECKING:
     from jeton import Tokenizer
     from jeton.formats import PretrainedFolder
 
 
-@click.command()
+@command()
 @click.argument("tokenizer_name", metavar="T")
-@click.option(
-    "--canonical",
-    is_flag=True,
-    help="Write the canonical form, whose SHA-256 is the fingerprint, and nothing else.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Write the canonical form into this file instead of to standard output.",
-)
-@click.option(
-    "--formats",
-    is_flag=True,
-    help="Try every format that can be written, and say what stands in the way. Takes seconds for "
-    "large vocabularies.",
-)
-@options.pattern_option
-@options.special_id_option
-@options.json_option
 def info(
     *,
     tokenizer_name: str,
-    canonical: bool,
-    output: str | None,
-    formats: bool,
-    pattern: str | None,
-    special_tokens: tuple[str, ...],
-    as_json: bool,
+    canonical: bool = option(
+        "Write the canonical form, whose SHA-256 is the fingerprint, and nothing else."
+    ),
+    output: str | None = option(
+        "Write the canonical form into this file instead of to standard output.",
+        "FILE",
+        names="-o --output",
+    ),
+    formats: bool = option(
+        "Try every format that can be written, and say what stands in the way. Takes seconds "
+        "for large vocabularies."
+    ),
+    pattern: str | None = options.PATTERN,
+    special_tokens: tuple[str, ...] = options.SPECIAL_ID,
+    as_json: bool = options.JSON,
 ) -> None:
     """Describe a tokenizer.
 
@@ -154,11 +145,7 @@ def _facts(tokenizer: Tokenizer) -> dict[str, Any]:
 
     special = dict(sorted(tokenizer.special_tokens.items(), key=lambda item: item[1]))
     return {
-        "name": tokenizer.name,
-        "algorithm": tokenizer.algorithm,
-        "reference": tokenizer.reference,
-        "vocab_size": tokenizer.vocab_size,
-        "n_tokens": tokenizer.n_tokens,
+        **picked(tokenizer, "name algorithm reference vocab_size n_tokens"),
         "longest_token_bytes": int(tokenizer.token_lengths().max(initial=0)),
         "split_pattern": tokenizer.split_pattern,
         "fingerprint": tokenizer.fingerprint,
@@ -273,11 +260,7 @@ def _folder_json(folder: PretrainedFolder) -> dict[str, Any]:
         "chat_template": folder.chat_template,
         "chat_template_file": None if template_file is None else template_file.name,
         "other_chat_templates": dict(folder.other_chat_templates),
-        "model_max_length": folder.model_max_length,
-        "add_bos": folder.add_bos,
-        "add_eos": folder.add_eos,
-        "clean_up_tokenization_spaces": folder.clean_up_tokenization_spaces,
-        "legacy": folder.legacy,
+        **picked(folder, "model_max_length add_bos add_eos clean_up_tokenization_spaces legacy"),
         "warnings": list(folder.warnings),
     }
 

@@ -7,29 +7,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import click
-
-from jeton._plain import counted, strict_json
+from jeton._plain import counted, picked, strict_json
 from jeton.cli import streams
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     from jeton.corpus.places import LeftOutRecord
-
-keep_option = click.option(
-    "--keep",
-    default="",
-    metavar="NAMES",
-    help="Fields of records to write beside, by commas: id,url,meta.title. Dots descend.",
-)
-keep_all_option = click.option(
-    "--keep-all", is_flag=True, help="Write all fields but the text, as the column 'fields'."
-)
-left_out_option = click.option(
-    "--left-out",
-    metavar="F",
-    help="File to list records left out, with place and reason (OUTPUT.left-out.jsonl).",
-)
 
 
 def kept_names(keep: str, *, taken: Sequence[str]) -> tuple[str, ...]:
@@ -90,10 +73,7 @@ class LeftOutList:
         if self._file is None:
             self._open()
         told = {
-            "source": record.source,
-            "record": record.record,
-            "line": record.line,
-            "reason": record.reason,
+            **picked(record, "source record line reason"),
         }
         assert self._file is not None
         self._file.write(strict_json(told).encode() + b"\n")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton.cli import options, streams
-from jeton.cli.finite import FiniteRange
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import POSITIVE
 from jeton.cli.token_rows import visible
 from jeton.errors import UsageError
 
@@ -29,75 +30,40 @@ _MAX_CANARY_BYTES = 8 << 20
 """A file of canaries is read into memory, and stands in the lock."""
 
 
-@click.command()
+@command()
 @click.argument("tokenizers", nargs=-1, metavar="[TOKENIZER]...")
-@click.option(
-    "-o",
-    "--lock-file",
-    "file",
-    metavar="F",
-    default=_DEFAULT_FILE,
-    show_default=True,
-    help="The lock file.",
-)
-@click.option(
-    "--check", is_flag=True, help="Compare with the lock; exit with 1 if anything differs."
-)
-@click.option(
-    "--update", is_flag=True, help="Say what differs, then lock today's state of the same things."
-)
-@click.option("--diff", "other", metavar="F2", help="Compare the lock with another lock file.")
-@click.option(
-    "--canary",
-    metavar="F",
-    help="Texts of your own, one a line, whose ids must not change unnoticed; they stand in the "
-    "lock file.",
-)
-@click.option(
-    "--corpus",
-    "inputs",
-    metavar="INPUT",
-    multiple=True,
-    help="Files whose tokens are counted, so that a change has a price. Repeatable.",
-)
-@click.option(
-    "--price-model",
-    metavar="P",
-    help="API price: MODEL, PROVIDER:MODEL, or usd:INPUT per million tokens.",
-)
-@click.option(
-    "--requests-per-day",
-    type=FiniteRange(min=0, min_open=True),
-    metavar="N",
-    help="Requests a day like the documents of the corpus.",
-)
-@click.option(
-    "--prompt",
-    "prompts",
-    metavar="LOG",
-    multiple=True,
-    help="Requests of one run of an agent: lock their blocks, or --check another run. Repeatable.",
-)
-@options.field_option
-@options.documents_option
-@options.threads_option
-@options.json_option
 def lock(
     *,
     tokenizers: tuple[str, ...],
-    file: str,
-    check: bool,
-    update: bool,
-    other: str | None,
-    canary: str | None,
-    inputs: tuple[str, ...],
-    price_model: str | None,
-    requests_per_day: float | None,
-    prompts: tuple[str, ...],
-    field: str,
-    documents: Literal["file", "line"],
-    num_threads: int | None,
-    as_json: bool,
+    file: str = option("The lock file.", "F", names="-o --lock-file", default=_DEFAULT_FILE),
+    check: bool = option("Compare with the lock; exit with 1 if anything differs."),
+    update: bool = option("Say what differs, then lock today's state of the same things."),
+    other: str | None = option("Compare the lock with another lock file.", "F2", names="--diff"),
+    canary: str | None = option(
+        "Texts of your own, one a line, whose ids must not change unnoticed; they stand in the "
+        "lock file.",
+        "F",
+    ),
+    inputs: tuple[str, ...] = option(
+        "Files whose tokens are counted, so that a change has a price. Repeatable.",
+        "INPUT",
+        names="--corpus",
+    ),
+    price_model: str | None = option(
+        "API price: MODEL, PROVIDER:MODEL, or usd:INPUT per million tokens.", "P"
+    ),
+    requests_per_day: float | None = option(
+        "Requests a day like the documents of the corpus.", "N", type=POSITIVE
+    ),
+    prompts: tuple[str, ...] = option(
+        "Requests of one run of an agent: lock their blocks, or --check another run. Repeatable.",
+        "LOG",
+        names="--prompt",
+    ),
+    field: str = options.FIELD,
+    documents: Literal["file", "line"] = options.DOCUMENTS,
+    num_threads: int | None = options.THREADS,
+    as_json: bool = options.JSON,
 ) -> int:
     """Lock what a tokenizer does; show later changes and their price.
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options, outputs, streams, tables
-from jeton.cli.memory_options import MEMORY_SECTION, memory_options, plan_for
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.declaring import OptionSet, command, option
+from jeton.cli.memory_options import EngineOptions
 
 if TYPE_CHECKING:
     from jeton.catalog import ModelFacts
     from jeton.economics.serving.calibration import LogDifference
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_SIZE = click.IntRange(min=1, max=1 << 40)
 _GIB = 2**30
 _NEEDED = {
     "n_layers": "--layers",
@@ -23,98 +23,71 @@ _NEEDED = {
     "n_heads": "--heads",
     "vocab_size": "--vocab",
 }
-_TOLD = (*_NEEDED, "n_kv_heads", "intermediate_size", "context_tokens")
 
 
-_SECTIONS = {
-    "Most used": ("gpus", "request_tokens", "as_json"),
-    "A model known by its sizes alone": (
-        "n_layers",
-        "hidden_size",
-        "n_heads",
-        "vocab_size",
-        "n_kv_heads",
-        "intermediate_size",
-        "context_tokens",
-        "is_tied",
-    ),
-    "Log of the engine": ("log_file", "save_log"),
-    "Memory": MEMORY_SECTION,
-}
+class ModelSizes(OptionSet, title="A model known by its sizes alone"):
+    """Sizes of a model that has no configuration."""
 
-
-def _sizes(command: _F) -> _F:
-    """Add the sizes of a model that has no configuration."""
-    count = click.IntRange(min=1, max=1 << 40)
-    for flag, name, words in reversed(
-        (
-            ("--layers", "n_layers", "Layers, instead of MODEL."),
-            ("--hidden", "hidden_size", "Width of the layers."),
-            ("--heads", "n_heads", "Query heads."),
-            ("--vocab", "vocab_size", "Rows of the table of tokens."),
-            ("--kv-heads", "n_kv_heads", "Key-value heads; by default all heads."),
-            (
-                "--intermediate",
-                "intermediate_size",
-                "Inner width of a gated MLP, as Llama has it; by default four times the width "
-                "without a gate, with biases and a table of positions, as GPT has it.",
-            ),
-            ("--context", "context_tokens", "Tokens of the context; by default 2,048."),
-        )
-    ):
-        command = click.option(flag, name, type=count, metavar="N", help=words)(command)
-    tied = click.option(
-        "--untied",
-        "is_tied",
+    n_layers: int | None = option("Layers, instead of MODEL.", "N", names="--layers", type=_SIZE)
+    hidden_size: int | None = option("Width of the layers.", "N", names="--hidden", type=_SIZE)
+    n_heads: int | None = option("Query heads.", "N", names="--heads", type=_SIZE)
+    vocab_size: int | None = option(
+        "Rows of the table of tokens.", "N", names="--vocab", type=_SIZE
+    )
+    n_kv_heads: int | None = option(
+        "Key-value heads; by default all heads.", "N", names="--kv-heads", type=_SIZE
+    )
+    intermediate_size: int | None = option(
+        "Inner width of a gated MLP, as Llama has it; by default four times the width without a "
+        "gate, with biases and a table of positions, as GPT has it.",
+        "N",
+        names="--intermediate",
+        type=_SIZE,
+    )
+    context_tokens: int | None = option(
+        "Tokens of the context; by default 2,048.", "N", names="--context", type=_SIZE
+    )
+    is_tied: bool = option(
+        "The output head is a table of its own.",
+        names="--untied",
         is_flag=True,
         flag_value=False,
         default=True,
-        help="The output head is a table of its own.",
+        show_default=False,
     )
-    return tied(command)
 
 
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    sections={"Most used": "model_name", "Log of the engine": "log_file"},
+)
 @click.argument("model", required=False)
-@_sizes
-@click.option(
-    "--gpu",
-    "gpus",
-    metavar="G",
-    multiple=True,
-    required=True,
-    help="GPU that the model runs on; `jeton catalog gpus` lists them. Repeatable.",
-)
-@click.option(
-    "--request-tokens",
-    type=click.IntRange(min=1, max=1 << 53),
-    metavar="N",
-    help="Length of a request, prompt and output: how many of them fit. By default the longest "
-    "that the engine takes.",
-)
-@click.option(
-    "--log",
-    "log_file",
-    metavar="LOG",
-    help="Start-up log of the engine: show where the formula differs, and take its memory.",
-)
-@click.option(
-    "--save-log",
-    metavar="F",
-    help="Write the facts of --log as a small file, which --calibrate takes.",
-)
-@memory_options
-@options.json_option
 def memory(
     *,
     model: str | None,
-    gpus: tuple[str, ...],
-    request_tokens: int | None,
-    log_file: str | None,
-    save_log: str | None,
-    as_json: bool,
-    is_tied: bool,
-    **given: Any,
+    model_name: str | None = option("Name of the model, instead of MODEL.", "M", names="--model"),
+    gpus: tuple[str, ...] = option(
+        "GPU that the model runs on; `jeton catalog gpus` lists them. Repeatable.",
+        "G",
+        names="--gpu",
+        required=True,
+    ),
+    request_tokens: int | None = option(
+        "Length of a request, prompt and output: how many of them fit. By default the longest "
+        "that the engine takes.",
+        "N",
+        type=click.IntRange(min=1, max=1 << 53),
+    ),
+    as_json: bool = options.JSON,
+    log_file: str | None = option(
+        "Start-up log of the engine: show where the formula differs, and take its memory.",
+        "LOG",
+        names="--log",
+    ),
+    save_log: str | None = option(
+        "Write the facts of --log as a small file, which --calibrate takes.", "F"
+    ),
+    sizes: ModelSizes,
+    held: EngineOptions,
 ) -> int:
     """Show the room that a model leaves for requests on a GPU, and the longest context.
 
@@ -138,21 +111,23 @@ def memory(
     from jeton.economics.serving.memory_fit import fit_on, plan_summary
     from jeton.errors import UsageError
 
+    if model is not None and model_name is not None:
+        raise UsageError("MODEL and --model are both given; expected one of them")
+    model = model or model_name
     if save_log is not None and log_file is None:
         raise UsageError("--save-log writes the facts of a log\nhint: give it with --log LOG")
     if log_file is not None:
-        if given["calibrate"] is not None:
+        if held.calibrate is not None:
             raise UsageError("--log and --calibrate both name a log; expected one of them")
-        given["calibrate"] = log_file
-    if given["calibrate"] is not None and len(gpus) > 1:
+        held.calibrate = log_file
+    if held.calibrate is not None and len(gpus) > 1:
         raise UsageError("a log is of one GPU; expected one --gpu with it")
     outputs.check_outputs(html=save_log)
-    told = {name: given.pop(name) for name in _TOLD}
-    facts = _told(told, is_tied=is_tied) if model is None else find_model(model)
-    if model is not None and any(value is not None for value in told.values()):
+    facts = _told(sizes) if model is None else find_model(model)
+    if model is not None and sizes.first_given(but=("is_tied",)) is not None:
         raise UsageError("MODEL and its sizes are both given; expected one of them")
     cards = [find_gpu(name) for name in gpus]
-    plans = [plan_for(facts, card, **given) for card in cards]
+    plans = [held.plan_for(facts, card) for card in cards]
     length = request_tokens or plans[0].context_tokens(facts)
     found = [
         fit_on(facts, card, plan, request_tokens=length)
@@ -160,12 +135,11 @@ def memory(
     ]
     differences: tuple[LogDifference, ...] = ()
     if log_file is not None:
-        from jeton.cli.memory_options import memory_plan
         from jeton.economics.serving.calibration import log_differences
         from jeton.economics.serving.engine_log import read_engine_log, save_engine_log
 
         log = read_engine_log(log_file)
-        differences = log_differences(log, facts, cards[0], memory_plan(**given))
+        differences = log_differences(log, facts, cards[0], held.plan())
         if save_log is not None:
             save_engine_log(log, save_log)
     if as_json:
@@ -176,11 +150,7 @@ def memory(
                 "gpus": [fit.to_dict() for fit in found],
                 "log": [
                     {
-                        "name": one.name,
-                        "unit": one.unit,
-                        "logged": one.logged,
-                        "formula": one.formula,
-                        "off_share": one.off_share,
+                        **picked(one, "name unit logged formula off_share"),
                     }
                     for one in differences
                 ],
@@ -200,11 +170,11 @@ def memory(
     return 0 if all(fit.budget.fits for fit in found) else 1
 
 
-def _told(sizes: dict[str, int | None], *, is_tied: bool) -> ModelFacts:
+def _told(sizes: ModelSizes) -> ModelFacts:
     from jeton.catalog import told_model
     from jeton.errors import UsageError
 
-    given = {name: size for name, size in sizes.items() if size is not None}
+    given = {name: size for name, size in sizes.values().items() if size is not None}
     missing = [flag for name, flag in _NEEDED.items() if name not in given]
     if missing:
         raise UsageError(
@@ -212,7 +182,7 @@ def _told(sizes: dict[str, int | None], *, is_tied: bool) -> ModelFacts:
             "hint: `jeton catalog models` lists names; "
             "jeton memory --layers 96 --hidden 12288 --heads 96 --vocab 50257 --gpu h100"
         )
-    return told_model(**given, is_tied=is_tied)
+    return told_model(**given)
 
 
 def _value(value: Any) -> str:

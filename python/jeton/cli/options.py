@@ -4,37 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+
+from jeton.cli import outputs
+from jeton.cli.declaring import OptionSet, option
+from jeton.cli.json_option import ANY_NAME, JSON_NAME
+from jeton.cli.kinds import AMOUNT, COUNT, POSITIVE, VOCAB_SIZES, FiniteRange
 
 if TYPE_CHECKING:
     from jeton import Tokenizer
 
-_F = TypeVar("_F", bound=Callable[..., Any])
 
-
-def tokenizer_option(function: _F) -> _F:
-    """``--tokenizer T``, once and required."""
-    return click.option(
-        "-t",
-        "--tokenizer",
-        "tokenizer_name",
-        metavar="T",
-        required=True,
-        help="Name, file or folder of the tokenizer. `jeton vocab list` shows the names.",
-    )(function)
-
-
-def pattern_option(function: _F) -> _F:
-    """``--pattern P`` for rank files that are not published ones."""
-    return click.option(
-        "--pattern",
-        metavar="P",
-        help="Split pattern of a .tiktoken file that is not a published one: the name of a "
-        "published pattern or a regular expression.",
-    )(function)
-
+ABOVE_ZERO = FiniteRange(min=0, min_open=True, max=1e9)
+"""An amount of anything."""
 
 # Named here too, so that --help needs no import of what they are; tests compare.
 NORMALIZERS = (
@@ -48,31 +32,6 @@ NORMALIZERS = (
     "arabic-alef",
     "hebrew-points",
 )
-
-
-def training_pattern_option(function: _F) -> _F:
-    """``--pattern P`` to train by."""
-    return click.option(
-        "--pattern",
-        metavar="P",
-        default="llama3",
-        show_default=True,
-        help="Split pattern: the name of a published one, code, or a regular expression.",
-    )(function)
-
-
-def normalizer_option(function: _F) -> _F:
-    """``--normalizer NAME``, repeatable, to train by."""
-    return click.option(
-        "--normalizer",
-        "normalizers",
-        type=click.Choice(NORMALIZERS),
-        metavar="NAME",
-        multiple=True,
-        help="Change of the text before splitting, in training and in use: "
-        f"{', '.join(NORMALIZERS)}. Repeatable.",
-    )(function)
-
 
 # See above.
 RULES = (
@@ -88,103 +47,214 @@ RULES = (
     "strings",
 )
 
+TOKENIZER = option(
+    "Name, file or folder of the tokenizer. `jeton vocab list` shows the names.",
+    "T",
+    names="-t --tokenizer",
+    required=True,
+)
+PATTERN = option(
+    "Split pattern of a .tiktoken file that is not a published one: the name of a published "
+    "pattern or a regular expression.",
+    "P",
+)
+TRAINING_PATTERN = option(
+    "Split pattern: the name of a published one, code, or a regular expression.",
+    "P",
+    default="llama3",
+)
+NORMALIZER = option(
+    "Change of the text before splitting, in training and in use: "
+    f"{', '.join(NORMALIZERS)}. Repeatable.",
+    "NAME",
+    names="--normalizer",
+    type=click.Choice(NORMALIZERS),
+)
+RULE = option(
+    "Cut this out before the split pattern cuts: one pretoken each, or (comments, strings) a part "
+    "that no pretoken leaves. Repeatable; see docs/guides/code.md.",
+    names="--rule",
+    type=click.Choice(RULES),
+)
+SPECIAL_ID = option(
+    "Special token of a .tiktoken file. Repeatable.", "TEXT=ID", names="--special-token"
+)
+_JSON_HELP = "Write JSON to this file; without a name, to standard output instead of text."
+JSON = option(_JSON_HELP, JSON_NAME, names="--json", type=click.STRING, is_flag=False)
+JSON_PLACE = option(_JSON_HELP, JSON_NAME, names="--json")
+JSON_FILE = option(_JSON_HELP, ANY_NAME, names="--json")
+MARKDOWN = option("Write Markdown; - is standard output.", "F")
+QUIET = option("No table and no progress, only the files.", names="-q --quiet")
+FIELD = option(
+    "Field that holds the text in JSON, CSV and Parquet; dots descend (message.content), [] joins "
+    "a list (messages[].content).",
+    "NAME",
+    default="text",
+)
+DOCUMENTS = option("Document of a text file: the whole file, or each line of it.", default="file")
+FORMAT = option(
+    "How to read the input; auto goes by the suffix (standard input is text).",
+    names="--format",
+    default="auto",
+)
+STRICT = option("Stop at bytes that are not UTF-8 instead of replacing and counting them.")
+ON_BAD_RECORD = option(
+    "At a record that does not parse or has no text: stop, or leave it out and count it.",
+    default="stop",
+)
+THREADS = option(
+    "Threads to use; all cores by default. The result is the same with any number.",
+    "N",
+    names="--threads",
+    type=COUNT,
+)
+TEXT = option("This text instead of a file.", "TEXT")
+ALLOW_SPECIAL = option(
+    "Special token that the text may contain (all: every one). Others stay ordinary text, unless "
+    "the model's own vocabulary has them as words, as in the reference. Repeatable.",
+    "TOKEN",
+)
 
-def rule_option(function: _F) -> _F:
-    """``--rule NAME``, repeatable: what is cut out before the split pattern cuts."""
-    return click.option(
-        "--rule",
-        "rules",
-        type=click.Choice(RULES),
-        multiple=True,
-        help="Cut this out before the split pattern cuts: one pretoken each, or (comments, "
-        "strings) a part that no pretoken leaves. Repeatable; see docs/guides/code.md.",
-    )(function)
+
+PLANNED_MODEL = option(
+    "Model that would have the vocabulary; `jeton catalog models`.",
+    "M",
+    names="--model",
+    required=True,
+)
+PLANNED_GPU = option("GPU that it runs on.", "G", names="--gpu", default="h100-sxm")
+SERVED_MODEL = option(
+    "Model that is served: a name of `jeton catalog models`, a published name, or a folder with a "
+    "config.json.",
+    "M",
+    names="--model",
+    required=True,
+)
+SERVED_GPU = option("GPU that it runs on; `jeton catalog gpus`.", "G", names="--gpu", required=True)
+STEP_OVERHEAD = option(
+    "Extra time of each step: scheduling, launches, sampling.",
+    "MS",
+    type=FiniteRange(min=0, max=59_999),
+    default=0.0,
+)
+TRACE_RATE = option(
+    "Requests per second, where the trace has no times.",
+    "N",
+    names="--rate --trace-rate",
+    type=ABOVE_ZERO,
+)
+STRICT_ROWS = option(
+    "A row that cannot be meant is an error instead of being left out and counted."
+)
+TTFT = option("Longest time to the first token, seconds.", "S", type=ABOVE_ZERO, default=2.0)
+TPOT = option(
+    "Longest mean time between the tokens of an answer, seconds.", "S", type=ABOVE_ZERO, default=0.1
+)
 
 
-def special_id_option(function: _F) -> _F:
-    """``--special-token TEXT=ID``, repeatable, for rank files."""
-    return click.option(
-        "--special-token",
-        "special_tokens",
-        metavar="TEXT=ID",
-        multiple=True,
-        help="Special token of a .tiktoken file. Repeatable.",
-    )(function)
+HISTORY_KIND = option(
+    "Kind of the input; auto: told by the fields of the first record.", default="auto"
+)
+HISTORY_TIME_FIELD = option("Field of a log that has the time.", "NAME", default="")
+HISTORY_RATE = option("Requests per second of a trace that has no times.", "N", type=POSITIVE)
 
 
-def json_option(function: _F) -> _F:
-    """``--json``: machines read the output."""
-    return click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")(
-        function
+def planned_models(purpose: str) -> Any:
+    """``--model M``, repeatable; ``purpose`` says what it is needed for."""
+    return option(
+        f"Model that would have the vocabulary; `jeton catalog models`. Repeatable. {purpose}",
+        "M",
+        names="--model",
     )
 
 
-def field_option(function: _F) -> _F:
-    """``--field NAME`` of JSON Lines and Parquet."""
-    return click.option(
-        "--field",
-        metavar="NAME",
-        default="text",
-        show_default=True,
-        help="Field that holds the text in JSON, CSV and Parquet; dots descend (message.content), "
-        "[] joins a list (messages[].content).",
-    )(function)
+def vocab_sizes(explained: str, *, default: str) -> Any:
+    """``--vocab-sizes SIZES``; ``explained`` says what becomes of them."""
+    return option(explained, "SIZES", type=VOCAB_SIZES, multiple=False, default=default)
 
 
-def documents_option(function: _F) -> _F:
-    """``--documents file|line`` of plain text."""
-    return click.option(
-        "--documents",
-        type=click.Choice(["file", "line"]),
-        default="file",
-        show_default=True,
-        help="Document of a text file: the whole file, or each line of it.",
-    )(function)
+def output_tokens(counted: str = "") -> Any:
+    """``--output-tokens N``; ``counted`` says with which vocabulary, where that is not plain."""
+    return option(f"Tokens generated after each document{counted}.", "N", type=AMOUNT, default=0.0)
 
 
-def format_option(function: _F) -> _F:
-    """``--format``, for standard input and unusual suffixes."""
-    return click.option(
-        "--format",
-        "file_format",
-        type=click.Choice(["auto", "text", "jsonl"]),
-        default="auto",
-        show_default=True,
-        help="How to read the input; auto goes by the suffix (standard input is text).",
-    )(function)
+class DocumentOptions(OptionSet):
+    """How documents are read."""
+
+    field: str = FIELD
+    documents: Literal["file", "line"] = DOCUMENTS
+    strict: bool = STRICT
+    on_bad_record: Literal["stop", "skip"] = ON_BAD_RECORD
 
 
-def strict_option(function: _F) -> _F:
-    """``--strict``: bytes that are not UTF-8 are an error."""
-    return click.option(
-        "--strict",
-        is_flag=True,
-        help="Stop at bytes that are not UTF-8 instead of replacing and counting them.",
-    )(function)
+class InputOptions(DocumentOptions):
+    """How documents are read, those of standard input and of unusual suffixes too."""
+
+    file_format: Literal["auto", "text", "jsonl"] = FORMAT
+
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments of `jeton.corpus.open_documents`."""
+        arguments = self.values()
+        file_format = arguments.pop("file_format")
+        return {**arguments, "format": None if file_format == "auto" else file_format}
 
 
-def on_bad_record_option(function: _F) -> _F:
-    """``--on-bad-record stop|skip``."""
-    return click.option(
-        "--on-bad-record",
-        type=click.Choice(["stop", "skip"]),
-        default="stop",
-        show_default=True,
-        help="At a record that does not parse or has no text: stop, or leave it out and count it.",
-    )(function)
+class TokenizerOptions(OptionSet):
+    """One tokenizer."""
+
+    tokenizer_name: str = TOKENIZER
+    pattern: str | None = PATTERN
+    special_tokens: tuple[str, ...] = SPECIAL_ID
+
+    def load(self) -> Tokenizer:
+        """Load the tokenizer that the options name."""
+        return load_tokenizer(
+            self.tokenizer_name, pattern=self.pattern, special_tokens=self.special_tokens
+        )
 
 
-def training_input_options(function: _F) -> _F:
-    """How documents are read, and by how many threads, where a command trains on them."""
-    for option in (
-        threads_option,
-        on_bad_record_option,
-        strict_option,
-        documents_option,
-        field_option,
-    ):
-        function = option(function)
-    return function
+class ReportOptions(OptionSet):
+    """Files of a report beside its tables."""
+
+    json_file: str | None = JSON_FILE
+    markdown: str | None = MARKDOWN
+    quiet: bool = QUIET
+
+    def check(self, *, html: str | None = None) -> None:
+        """Refuse files that cannot be written, as `outputs.check_outputs` does."""
+        outputs.check_outputs(html=html, json_file=self.json_file, markdown=self.markdown)
+
+    def write(
+        self,
+        *,
+        html: str | None = None,
+        make_html: Callable[[], str] | None = None,
+        make_json: Callable[[], str],
+        make_markdown: Callable[[], str],
+        show: Callable[[], None],
+    ) -> None:
+        """Write the report in every form that was asked for, as `outputs.write_forms` does."""
+        outputs.write_forms(
+            html=html,
+            json_file=self.json_file,
+            markdown=self.markdown,
+            quiet=self.quiet,
+            make_html=make_html,
+            make_json=make_json,
+            make_markdown=make_markdown,
+            show=show,
+        )
+
+
+KEEP = option(
+    "Fields of records to write beside, by commas: id,url,meta.title. Dots descend.",
+    "NAMES",
+    default="",
+)
+KEEP_ALL = option("Write all fields but the text, as the column 'fields'.")
+LEFT_OUT = option(
+    "File to list records left out, with place and reason (OUTPUT.left-out.jsonl).", "F"
+)
 
 
 @contextmanager
@@ -205,34 +275,6 @@ def bad_records_explained(*, others: Collection[str] = ()) -> Iterator[None]:
         way = "leave such records out (--on-bad-record skip)"
         joint = ", or " if "\nhint: " in str(error) else "\nhint: "
         raise RecordError(f"{error}{joint}{way}", path=error.path, line=error.line) from None
-
-
-def threads_option(function: _F) -> _F:
-    """``--threads N``."""
-    return click.option(
-        "--threads",
-        "num_threads",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Threads to use; all cores by default. The result is the same with any number.",
-    )(function)
-
-
-def text_option(function: _F) -> _F:
-    """``--text TEXT`` instead of a file."""
-    return click.option("--text", metavar="TEXT", help="This text instead of a file.")(function)
-
-
-def allow_special_option(function: _F) -> _F:
-    """``--allow-special TOKEN|all``, repeatable."""
-    return click.option(
-        "--allow-special",
-        metavar="TOKEN",
-        multiple=True,
-        help="Special token that the text may contain (all: every one). Others stay ordinary "
-        "text, unless the model's own vocabulary has them as words, as in the reference. "
-        "Repeatable.",
-    )(function)
 
 
 def load_tokenizer(

@@ -9,7 +9,8 @@ import click
 
 from jeton._plain import strict_json
 from jeton.cli import options, outputs, streams
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import COUNT, WHOLE
 from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
 from jeton.progress import Progress
@@ -26,124 +27,85 @@ OVERFLOWS = ("error", "split", "truncate", "drop", "own")
 LAYOUTS = ("megatron", "trl", "axolotl", "padding-free")
 
 
-_SECTIONS = {
-    "Most used": ("capacity", "method", "overflow", "output"),
-    "Input": ("tokenizer_name", "documents", "field"),
-    "Bins": ("multiple", "max_buckets", "n_ranks", "seed"),
-    "Output": ("emit", "layout", "pad_id", "json_file"),
-}
-
-
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    sections={
+        "Most used": "capacity",
+        "Input": "tokenizer_name",
+        "Bins": "multiple",
+        "Output": "emit",
+    }
+)
 @click.argument("source", metavar="LENGTHS|DIR")
-@click.option(
-    "--capacity",
-    type=click.IntRange(min=1),
-    required=True,
-    metavar="N",
-    help="Tokens that a bin holds, padding included.",
-)
-@click.option(
-    "--method",
-    type=click.Choice(METHODS),
-    default="best-fit",
-    show_default=True,
-    help="best-fit and first-fit fill rows with documents; sorted-batches and buckets make batches "
-    "with a padded row for each document.",
-)
-@click.option(
-    "--overflow",
-    type=click.Choice(OVERFLOWS),
-    default="error",
-    show_default=True,
-    help="A document longer than a bin: refuse, cut into segments, keep the beginning, leave out, "
-    "or give it a longer bin of its own.",
-)
-@click.option(
-    "--multiple",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Each document takes a multiple of N positions: context parallelism, tiles of hardware.",
-)
-@click.option(
-    "--max-buckets",
-    type=click.IntRange(min=1),
-    default=8,
-    show_default=True,
-    metavar="N",
-    help="Widths at most, with --method buckets; they are the best that there are.",
-)
-@click.option(
-    "--ranks",
-    "n_ranks",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Data-parallel ranks for the spread of attention work in the report.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Shuffle the bins; without it best-fit has those of the longest documents first.",
-)
-@click.option(
-    "-t",
-    "--tokenizer",
-    "tokenizer_name",
-    metavar="T",
-    help="Count the tokens of documents: the input is then text, as `jeton count` reads it.",
-)
-@options.documents_option
-@click.option(
-    "--field",
-    metavar="NAME",
-    help="Field of JSON Lines or column of Parquet with lengths or lists of ids (length, n_tokens, "
-    "num_tokens or input_ids if not given); with --tokenizer the one with the text (text).",
-)
-@click.option(
-    "--emit",
-    type=click.Choice(("index", "tokens")),
-    default="index",
-    show_default=True,
-    help="Content of the output: index, which documents share a bin; tokens, packed Parquet.",
-)
-@click.option(
-    "--layout",
-    type=click.Choice(LAYOUTS),
-    default="megatron",
-    show_default=True,
-    help="Columns beside input_ids. megatron: loss_mask, seq_start_id. trl: labels, seq_lengths. "
-    "axolotl: attention_mask, labels, position_ids. padding-free: cu_seqlens, too.",
-)
-@click.option(
-    "--pad-id", type=click.IntRange(min=0), default=0, show_default=True, help="Id of padding."
-)
-@click.option(
-    "-o", "--output", metavar="F", help="Output: .npz or .parquet. Without it only the report."
-)
-@outputs.json_file_option
 def pack(
     *,
     source: str,
-    capacity: int,
-    method: Literal["best-fit", "first-fit", "sorted-batches", "buckets"],
-    overflow: Literal["error", "split", "truncate", "drop", "own"],
-    multiple: int,
-    max_buckets: int,
-    n_ranks: int,
-    seed: int | None,
-    tokenizer_name: str | None,
-    documents: Literal["file", "line"],
-    field: str | None,
-    emit: Literal["index", "tokens"],
-    layout: Literal["megatron", "trl", "axolotl", "padding-free"],
-    pad_id: int,
-    output: str | None,
-    json_file: str | None,
+    capacity: int = option(
+        "Tokens that a bin holds, padding included.", "N", type=COUNT, required=True
+    ),
+    method: Literal["best-fit", "first-fit", "sorted-batches", "buckets"] = option(
+        "best-fit and first-fit fill rows with documents; sorted-batches and buckets make "
+        "batches with a padded row for each document.",
+        type=click.Choice(METHODS),
+        default="best-fit",
+    ),
+    overflow: Literal["error", "split", "truncate", "drop", "own"] = option(
+        "A document longer than a bin: refuse, cut into segments, keep the beginning, leave "
+        "out, or give it a longer bin of its own.",
+        type=click.Choice(OVERFLOWS),
+        default="error",
+    ),
+    output: str | None = option(
+        "Output: .npz or .parquet. Without it only the report.", "F", names="-o --output"
+    ),
+    tokenizer_name: str | None = option(
+        "Count the tokens of documents: the input is then text, as `jeton count` reads it.",
+        "T",
+        names="-t --tokenizer",
+    ),
+    documents: Literal["file", "line"] = options.DOCUMENTS,
+    field: str | None = option(
+        "Field of JSON Lines or column of Parquet with lengths or lists of ids (length, "
+        "n_tokens, num_tokens or input_ids if not given); with --tokenizer the one with the "
+        "text (text).",
+        "NAME",
+    ),
+    multiple: int = option(
+        "Each document takes a multiple of N positions: context parallelism, tiles of hardware.",
+        "N",
+        type=COUNT,
+        default=1,
+    ),
+    max_buckets: int = option(
+        "Widths at most, with --method buckets; they are the best that there are.",
+        "N",
+        type=COUNT,
+        default=8,
+    ),
+    n_ranks: int = option(
+        "Data-parallel ranks for the spread of attention work in the report.",
+        "N",
+        names="--ranks",
+        type=COUNT,
+        default=1,
+    ),
+    seed: int | None = option(
+        "Shuffle the bins; without it best-fit has those of the longest documents first.",
+        "N",
+        type=WHOLE,
+    ),
+    emit: Literal["index", "tokens"] = option(
+        "Content of the output: index, which documents share a bin; tokens, packed Parquet.",
+        type=click.Choice(("index", "tokens")),
+        default="index",
+    ),
+    layout: Literal["megatron", "trl", "axolotl", "padding-free"] = option(
+        "Columns beside input_ids. megatron: loss_mask, seq_start_id. trl: labels, seq_lengths. "
+        "axolotl: attention_mask, labels, position_ids. padding-free: cu_seqlens, too.",
+        type=click.Choice(LAYOUTS),
+        default="megatron",
+    ),
+    pad_id: int = option("Id of padding.", type=WHOLE, default=0),
+    json_file: str | None = options.JSON_FILE,
 ) -> None:
     """Pack documents into bins of one capacity, by their lengths.
 

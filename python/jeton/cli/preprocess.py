@@ -9,121 +9,67 @@ import click
 
 from jeton._plain import counted
 from jeton.cli import options, outputs, streams, tables
-from jeton.cli.finite import FiniteRange
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import COUNT, FiniteRange
 from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     from jeton.preprocess import PreprocessReport, TokenSaving
 
-_SECTIONS = {
-    "Most used": ("steps", "tokenizer_name", "output", "report"),
-    "Input": ("field", "text_field", "documents", "file_format", "strict", "on_bad_record"),
-    "Steps": (
-        "html_with",
-        "hard_breaks",
-        "boilerplate_share",
-        "boilerplate_documents",
-        "digits",
-        "guard_policy",
-    ),
-    "Run": ("num_threads", "as_json", "quiet"),
-}
 
-
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    sections={"Most used": "steps", "Input": "field", "Steps": "html_with", "Run": "num_threads"}
+)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--steps",
-    metavar="NAMES",
-    required=True,
-    help="Steps in the order in which they run, with commas: whitespace, unicode, quotes, "
-    "boilerplate, repetition, json, html, numbers, guard. None runs unless it is named.",
-)
-@options.tokenizer_option
-@click.option("-o", "--output", metavar="DIR", required=True, help="Folder for the files.")
-@click.option(
-    "--report",
-    metavar="F",
-    help="Write what each step saved and lost: Markdown where the name ends in .md, else JSON.",
-)
-@options.field_option
-@click.option("--text-field", metavar="NAME", help="Another name of --field.")
-@options.documents_option
-@options.format_option
-@options.strict_option
-@options.on_bad_record_option
-@click.option(
-    "--html-with",
-    type=click.Choice(["markdownify", "trafilatura", "html2text"]),
-    default="markdownify",
-    show_default=True,
-    help="Library that reads pages; trafilatura drops navigation too.",
-)
-@click.option(
-    "--hard-breaks",
-    type=click.Choice(["keep", "drop"]),
-    default="keep",
-    show_default=True,
-    help="Two spaces at the end of a line, by which Markdown breaks it.",
-)
-@click.option(
-    "--boilerplate-share",
-    type=FiniteRange(0, 1, min_open=True),
-    default=0.1,
-    show_default=True,
-    metavar="SHARE",
-    help="Share of the documents from which on a line that stands in them is boilerplate.",
-)
-@click.option(
-    "--boilerplate-documents",
-    type=click.IntRange(min=2),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Documents that such a line must stand in at least.",
-)
-@click.option(
-    "--digits",
-    type=click.IntRange(min=1),
-    default=4,
-    show_default=True,
-    metavar="N",
-    help="Significant digits that the step numbers leaves of a number with a fraction.",
-)
-@click.option(
-    "--guard-policy",
-    default="default",
-    show_default=True,
-    metavar="NAME|FILE",
-    help="Policy of the step guard: report, default, strict, or a TOML file.",
-)
-@options.threads_option
-@options.json_option
-@click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def preprocess(
     *,
     inputs: tuple[str, ...],
-    steps: str,
-    tokenizer_name: str,
-    output: str,
-    report: str | None,
-    field: str,
-    text_field: str | None,
-    documents: Literal["file", "line"],
-    file_format: Literal["auto", "text", "jsonl"],
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
-    html_with: Literal["markdownify", "trafilatura", "html2text"],
-    hard_breaks: Literal["keep", "drop"],
-    boilerplate_share: float,
-    boilerplate_documents: int,
-    digits: int,
-    guard_policy: str,
-    num_threads: int | None,
-    as_json: bool,
-    quiet: bool,
+    steps: str = option(
+        "Steps in the order in which they run, with commas: whitespace, unicode, quotes, "
+        "boilerplate, repetition, json, html, numbers, guard. None runs unless it is named.",
+        "NAMES",
+        required=True,
+    ),
+    tokenizer_name: str = options.TOKENIZER,
+    output: str = option("Folder for the files.", "DIR", names="-o --output", required=True),
+    report: str | None = option(
+        "Write what each step saved and lost: Markdown where the name ends in .md, else JSON.", "F"
+    ),
+    reading: options.InputOptions,
+    text_field: str | None = option("Another name of --field.", "NAME"),
+    html_with: Literal["markdownify", "trafilatura", "html2text"] = option(
+        "Library that reads pages; trafilatura drops navigation too.", default="markdownify"
+    ),
+    hard_breaks: Literal["keep", "drop"] = option(
+        "Two spaces at the end of a line, by which Markdown breaks it.", default="keep"
+    ),
+    boilerplate_share: float = option(
+        "Share of the documents from which on a line that stands in them is boilerplate.",
+        "SHARE",
+        type=FiniteRange(0, 1, min_open=True),
+        default=0.1,
+    ),
+    boilerplate_documents: int = option(
+        "Documents that such a line must stand in at least.",
+        "N",
+        type=click.IntRange(min=2),
+        default=5,
+    ),
+    digits: int = option(
+        "Significant digits that the step numbers leaves of a number with a fraction.",
+        "N",
+        type=COUNT,
+        default=4,
+    ),
+    guard_policy: str = option(
+        "Policy of the step guard: report, default, strict, or a TOML file.",
+        "NAME|FILE",
+        default="default",
+    ),
+    num_threads: int | None = options.THREADS,
+    as_json: bool = options.JSON,
+    quiet: bool = options.QUIET,
 ) -> None:
     """Write files again with fewer tokens, and say what was saved and lost.
 
@@ -166,11 +112,7 @@ def preprocess(
             steps=steps,
             tokenizer=options.load_tokenizer(tokenizer_name),
             options=settings,
-            field=text_field or field,
-            documents=documents,
-            format=None if file_format == "auto" else file_format,
-            strict=strict,
-            on_bad_record=on_bad_record,
+            **{**reading.arguments(), "field": text_field or reading.field},
             num_threads=num_threads,
             on_progress=on_progress,
         )
@@ -206,11 +148,7 @@ def _write_report(found: PreprocessReport, name: str | None) -> None:
 
 
 def _warn(found: PreprocessReport) -> None:
-    if found.n_replaced_documents:
-        streams.say(
-            f"jeton: warning: bytes that are not UTF-8 in {found.n_replaced_documents:,} "
-            "documents were replaced by U+FFFD; --strict makes this an error"
-        )
+    streams.warn_replaced_in(found.n_replaced_documents)
     streams.warn_left_out(n_null=0, n_bad=found.n_bad_records)
     if found.skipped_files:
         first, reason = next(iter(found.skipped_files.items()))
@@ -264,16 +202,12 @@ def _print(found: PreprocessReport) -> None:
     lost = [loss for loss in found.losses if loss.n_lost]
     if lost:
         streams.write_line("")
-        tables.print_table(
-            ["No longer there", "Lost", "Of", "For example"],
-            [
-                [
-                    loss.kind,
-                    f"{loss.n_lost:,}",
-                    f"{loss.n_before:,}",
-                    streams.shown("; ".join(loss.examples[:2])),
-                ]
-                for loss in lost
-            ],
-            right=("Lost", "Of"),
+        tables.print_rows(
+            lost,
+            {
+                "No longer there": lambda loss: loss.kind,
+                ">Lost": lambda loss: f"{loss.n_lost:,}",
+                ">Of": lambda loss: f"{loss.n_before:,}",
+                "For example": lambda loss: streams.shown("; ".join(loss.examples[:2])),
+            },
         )

@@ -4,84 +4,44 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from jeton._plain import counted
-from jeton.cli import options, outputs, planning_options, streams, tables
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli import options, outputs, streams, tables
+from jeton.cli.declaring import command, option
 from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from jeton.planning import Recommendation
     from jeton.training import TrainSettings
 
-_SECTIONS = {
-    "Most used": (
-        "models",
-        "gpu",
-        "output_tokens",
-        "vocab_sizes",
-    ),
-    "Corpus": (
-        "field",
-        "documents",
-        "domains",
-        "domain_field",
-        "hold_out_by",
-        "strict",
-        "on_bad_record",
-        "num_threads",
-    ),
-    "Output": (
-        "json_file",
-        "quiet",
-    ),
-}
 
-
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(sections={"Most used": "models", "Corpus": "field", "Output": "json_file"})
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@planning_options.models_option(purpose="The first decides the size.")
-@planning_options.gpu_option
-@planning_options.output_tokens_option()
-@planning_options.sizes_option(default="8k,16k,32k,64k,128k", explained="Sizes to compare.")
-@click.option(
-    "--domains",
-    type=click.Choice(["file", "folder"]),
-    help="Files or folders are domains (languages, say) that may want a vocabulary of their own.",
-)
-@click.option("--domain-field", metavar="NAME", default="", help="Field that names the domain.")
-@click.option(
-    "--hold-out-by",
-    type=click.Choice(["document", "source"]),
-    default="document",
-    show_default=True,
-    help="Measure on unseen documents of all sources, or on whole sources that are kept apart.",
-)
-@options.training_input_options
-@outputs.json_file_option
-@click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the file.")
 def recommend(
     *,
     inputs: tuple[str, ...],
-    models: tuple[str, ...],
-    gpu: str,
-    output_tokens: float,
-    vocab_sizes: tuple[int, ...],
-    domains: Literal["file", "folder"] | None,
-    domain_field: str,
-    hold_out_by: Literal["document", "source"],
-    field: str,
-    documents: Literal["file", "line"],
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
-    num_threads: int | None,
-    json_file: str | None,
-    quiet: bool,
+    models: tuple[str, ...] = options.planned_models("The first decides the size."),
+    gpu: str = options.PLANNED_GPU,
+    output_tokens: float = options.output_tokens(),
+    vocab_sizes: tuple[int, ...] = options.vocab_sizes(
+        "Sizes to compare.", default="8k,16k,32k,64k,128k"
+    ),
+    reading: options.DocumentOptions,
+    domains: Literal["file", "folder"] | None = option(
+        "Files or folders are domains (languages, say) that may want a vocabulary of their own."
+    ),
+    domain_field: str = option("Field that names the domain.", "NAME", default=""),
+    hold_out_by: Literal["document", "source"] = option(
+        "Measure on unseen documents of all sources, or on whole sources that are kept apart.",
+        default="document",
+    ),
+    num_threads: int | None = options.THREADS,
+    json_file: str | None = options.JSON_FILE,
+    quiet: bool = option("No table and no progress, only the file.", names="-q --quiet"),
 ) -> None:
     """Say what to train for a corpus: split pattern, normalization, algorithm, sharing, size.
 
@@ -112,34 +72,29 @@ def recommend(
             gpu=gpu,
             output_tokens_per_request=output_tokens,
             vocab_sizes=vocab_sizes,
-            field=field,
-            documents=documents,
+            **reading.values(),
             domains=domains,
             domain_field=domain_field,
             hold_out_by=hold_out_by,
-            strict=strict,
-            on_bad_record=on_bad_record,
             num_threads=num_threads,
             on_progress=on_progress,
         )
     outputs.write_output(json_file, lambda: safe_json(found.to_dict()))
     if not quiet and json_file != "-":
-        reading = {"field": field, "documents": documents, "on_bad_record": on_bad_record}
-        _print(found, inputs, reading=reading, strict=strict, domains=domains)
+        _print(found, inputs, reading=reading, domains=domains)
 
 
 def _print(
     found: Recommendation,
     inputs: tuple[str, ...],
     *,
-    reading: Mapping[str, str],
-    strict: bool,
+    reading: options.DocumentOptions,
     domains: str | None,
 ) -> None:
     streams.say(f"tried on {counted(found.n_documents, 'document')}, {found.n_bytes / 1e6:,.1f} MB")
-    tables.print_table(
-        ["Choice", "Take", "Because"],
-        [[d.question, d.choice, d.reason] for d in found.decisions],
+    tables.print_rows(
+        found.decisions,
+        {"Choice": lambda d: d.question, "Take": lambda d: d.choice, "Because": lambda d: d.reason},
     )
     for decision in found.decisions:
         if len(decision.trials) > 1:
@@ -161,30 +116,29 @@ def _print(
             )
     if found.domains:
         streams.write_line("")
-        tables.print_table(
-            ["Domain", "Shared", "Own", "Saving"],
-            [
-                [d.domain, f"{d.shared_tokens:,}", f"{d.own_tokens:,}", f"{d.saving:.1%}"]
-                for d in found.domains
-            ],
-            right=("Shared", "Own", "Saving"),
+        tables.print_rows(
+            found.domains,
+            {
+                "Domain": lambda d: d.domain,
+                ">Shared": lambda d: f"{d.shared_tokens:,}",
+                ">Own": lambda d: f"{d.own_tokens:,}",
+                ">Saving": lambda d: f"{d.saving:.1%}",
+            },
         )
-    options = _options(found.settings, reading, strict=strict)
+    words = _options(found.settings, reading)
     streams.write_line("")
-    streams.write_line(shlex.join(["jeton", "train", *inputs, *options, "-o", "my-tokenizer"]))
+    streams.write_line(shlex.join(["jeton", "train", *inputs, *words, "-o", "my-tokenizer"]))
     for domain in (d.domain for d in found.own_vocabularies):
         read = _inputs_of(domain, inputs, domains)
         if read:
-            streams.write_line(
-                shlex.join(["jeton", "train", *read, *options, "-o", f"my-{domain}"])
-            )
+            streams.write_line(shlex.join(["jeton", "train", *read, *words, "-o", f"my-{domain}"]))
         else:
             streams.write_line(
                 f"# {domain}: put its documents in files of their own, and train on them"
             )
 
 
-def _options(settings: TrainSettings, reading: Mapping[str, str], *, strict: bool) -> list[str]:
+def _options(settings: TrainSettings, reading: options.DocumentOptions) -> list[str]:
     """Options of `jeton train` that read and train as was measured."""
     words = ["--vocab-size", str(settings.vocab_size), "--algorithm", settings.algorithm]
     if "pattern" in settings.method.takes:
@@ -192,11 +146,11 @@ def _options(settings: TrainSettings, reading: Mapping[str, str], *, strict: boo
     normalizers = settings.normalizer or ()
     for name in (normalizers,) if isinstance(normalizers, str) else normalizers:
         words += ["--normalizer", name]
-    defaults = {"field": "text", "documents": "file", "on_bad_record": "stop"}
-    for name, value in reading.items():
-        if value != defaults[name]:
-            words += [f"--{name.replace('_', '-')}", value]
-    return [*words, "--strict"] if strict else words
+    usual = type(reading)().values()
+    for name, value in reading.values().items():
+        if value != usual[name]:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [value])]
+    return words
 
 
 def _inputs_of(domain: str, inputs: tuple[str, ...], domains: str | None) -> list[str]:

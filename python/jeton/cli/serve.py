@@ -9,142 +9,97 @@ import click
 
 from jeton._plain import strict_json
 from jeton.cli import options, streams
-from jeton.cli.finite import FiniteRange
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.declaring import OptionSet, command, option
+from jeton.cli.kinds import AMOUNT, COUNT, WHOLE, FiniteRange
 from jeton.errors import MissingExtraError
 
-_SECTIONS = {
-    "Most used": ("tokenizers", "compat", "host", "port", "config"),
-    "Limits": ("keys_file", "requests_per_minute", "max_body_bytes", "threads", "uploads"),
-    "More": (
-        "endpoints",
-        "count_models",
-        "templates",
-        "models",
-        "shadow",
-        "drain_seconds",
-        "reload_seconds",
-        "watch",
-    ),
-}
+
+class _Options(OptionSet):
+    """Options of the command."""
+
+    tokenizers: tuple[str, ...] = option(
+        "Tokenizer by the name that requests use: a name, file or folder. The first one is the "
+        "default. Repeatable.",
+        "[NAME=]T",
+        names="-t --tokenizer",
+    )
+    compat: tuple[str, ...] = option(
+        "Routes in the shape of other servers: vllm, sglang, llama.cpp, tei, anthropic, openai, "
+        "cohere; NAME=/PREFIX puts one elsewhere. Commas or repeatable.",
+        "NAMES",
+    )
+    host: str | None = option("Address to listen at.  [default: 127.0.0.1]", "HOST")
+    port: int | None = option(
+        "Port; 0: a free one.  [default: 8777]", "N", type=click.IntRange(0, 65535)
+    )
+    config: str | None = option(
+        "Settings (TOML); options of the command line win.",
+        "F",
+        type=click.Path(exists=True, dir_okay=False),
+    )
+    keys_file: str | None = option(
+        "API keys: a file of lines NAME KEY. Without one everybody may ask.",
+        "F",
+        names="--keys",
+        type=click.Path(exists=True, dir_okay=False),
+    )
+    requests_per_minute: int | None = option(
+        "Requests of one key, or one address, a minute.", "N", type=COUNT
+    )
+    max_body_bytes: int | None = option(
+        "Bytes of a request's body.  [default: 16777216]", "N", type=COUNT
+    )
+    threads: int | None = option("Threads that encode; all cores by default.", "N", type=COUNT)
+    uploads: int | None = option(
+        "Tokenizer files that clients may have loaded at once.  [default: 4]", "N", type=WHOLE
+    )
+    endpoints: str | None = option(
+        "Endpoints for /v1/route (TOML), as for `jeton route`.",
+        "F",
+        type=click.Path(exists=True, dir_okay=False),
+    )
+    count_models: tuple[str, ...] = option(
+        "Model of `jeton predict calibrate` for a tokenizer. Repeatable.",
+        "NAME=F",
+        names="--count-model",
+    )
+    templates: tuple[str, ...] = option(
+        "Chat template for a tokenizer whose folder has none. Repeatable.",
+        "NAME=F",
+        names="--template",
+    )
+    models: tuple[str, ...] = option(
+        "Tokenizer of the models of a pattern (claude-*=main), for other servers' routes. "
+        "Repeatable.",
+        "PATTERN=NAME",
+        names="--model",
+    )
+    shadow: str | None = option(
+        "Plan of a mirror (TOML): requests of OpenAI's shape go to endpoint A, a share of them "
+        "also to B; /v1/shadow has the verdicts.",
+        "F",
+        type=click.Path(exists=True, dir_okay=False),
+    )
+    drain_seconds: float | None = option(
+        "Time between failing readiness and the end of listening.  [default: 2]", "S", type=AMOUNT
+    )
+    reload_seconds: float | None = option(
+        "Look at the tokenizers' files this often; SIGHUP looks at once.",
+        "S",
+        type=FiniteRange(min=1),
+    )
+    watch: str | None = option(
+        "Watch the drift of the counted texts: a history of `jeton watch --save-baseline`, or - "
+        "to learn from the first texts. The texts of late are held in memory.",
+        "F|-",
+    )
+    as_json: bool = options.JSON
 
 
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
-@click.option(
-    "-t",
-    "--tokenizer",
-    "tokenizers",
-    metavar="[NAME=]T",
-    multiple=True,
-    help="Tokenizer by the name that requests use: a name, file or folder. The first one is the "
-    "default. Repeatable.",
+@command(
+    sections={"Most used": "tokenizers", "Limits": "keys_file", "More": "endpoints"},
 )
-@click.option(
-    "--compat",
-    metavar="NAMES",
-    multiple=True,
-    help="Routes in the shape of other servers: vllm, sglang, llama.cpp, tei, anthropic, openai, "
-    "cohere; NAME=/PREFIX puts one elsewhere. Commas or repeatable.",
-)
-@click.option("--host", metavar="HOST", help="Address to listen at.  [default: 127.0.0.1]")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    metavar="N",
-    help="Port; 0: a free one.  [default: 8777]",
-)
-@click.option(
-    "--config",
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="F",
-    help="Settings (TOML); options of the command line win.",
-)
-@click.option(
-    "--keys",
-    "keys_file",
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="F",
-    help="API keys: a file of lines NAME KEY. Without one everybody may ask.",
-)
-@click.option(
-    "--requests-per-minute",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Requests of one key, or one address, a minute.",
-)
-@click.option(
-    "--max-body-bytes",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Bytes of a request's body.  [default: 16777216]",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Threads that encode; all cores by default.",
-)
-@click.option(
-    "--uploads",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Tokenizer files that clients may have loaded at once.  [default: 4]",
-)
-@click.option(
-    "--endpoints",
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="F",
-    help="Endpoints for /v1/route (TOML), as for `jeton route`.",
-)
-@click.option(
-    "--count-model",
-    "count_models",
-    metavar="NAME=F",
-    multiple=True,
-    help="Model of `jeton predict calibrate` for a tokenizer. Repeatable.",
-)
-@click.option(
-    "--template",
-    "templates",
-    metavar="NAME=F",
-    multiple=True,
-    help="Chat template for a tokenizer whose folder has none. Repeatable.",
-)
-@click.option(
-    "--model",
-    "models",
-    metavar="PATTERN=NAME",
-    multiple=True,
-    help="Tokenizer of the models of a pattern (claude-*=main), for other servers' routes. "
-    "Repeatable.",
-)
-@click.option(
-    "--shadow",
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="F",
-    help="Plan of a mirror (TOML): requests of OpenAI's shape go to endpoint A, a share of them "
-    "also to B; /v1/shadow has the verdicts.",
-)
-@click.option(
-    "--drain-seconds",
-    type=FiniteRange(min=0),
-    metavar="S",
-    help="Time between failing readiness and the end of listening.  [default: 2]",
-)
-@click.option(
-    "--watch",
-    metavar="F|-",
-    help="Watch the drift of the counted texts: a history of `jeton watch --save-baseline`, or - "
-    "to learn from the first texts. The texts of late are held in memory.",
-)
-@click.option(
-    "--reload-seconds",
-    type=FiniteRange(min=1),
-    metavar="S",
-    help="Look at the tokenizers' files this often; SIGHUP looks at once.",
-)
-@options.json_option
-def serve(**given: Any) -> None:
+def serve(*, given: _Options) -> None:
     """Serve counts, ids, chunks and comparisons over HTTP.
 
     The document of all routes is at /openapi.json, metrics at /metrics, health at /healthz and
@@ -177,7 +132,7 @@ def serve(**given: Any) -> None:
     tokenizers = {item.name: item.fingerprint for item in gate.state.tokenizers.all()}
 
     def started() -> None:
-        if given["as_json"]:
+        if given.as_json:
             found = {"schema_version": "jeton.serve/1", "url": address, "tokenizers": tokenizers}
             click.echo(strict_json(found))
             sys.stdout.flush()
@@ -187,35 +142,35 @@ def serve(**given: Any) -> None:
     run(gate, listening, on_start=started)
 
 
-def _fields(given: dict[str, Any]) -> dict[str, Any]:
+def _fields(given: _Options) -> dict[str, Any]:
     """Return the fields of the settings; an option replaces the field of the file."""
     from dataclasses import replace
 
     from jeton.service.settings import ServiceLimits, read_keys, read_service_fields
 
-    fields = read_service_fields(given["config"]) if given["config"] else {}
-    if given["tokenizers"]:
-        fields["tokenizers"] = pairs(given["tokenizers"], "--tokenizer", names_itself=True)
+    fields = read_service_fields(given.config) if given.config else {}
+    if given.tokenizers:
+        fields["tokenizers"] = pairs(given.tokenizers, "--tokenizer", names_itself=True)
     fields.setdefault("tokenizers", {})
-    if given["compat"]:
-        fields["compat"] = tuple(name for names in given["compat"] for name in names.split(","))
-    if given["keys_file"]:
-        fields["keys"] = read_keys(given["keys_file"])
-    for name, option in (
+    if given.compat:
+        fields["compat"] = tuple(name for names in given.compat for name in names.split(","))
+    if given.keys_file:
+        fields["keys"] = read_keys(given.keys_file)
+    for name, written in (
         ("count_models", "--count-model"),
         ("templates", "--template"),
         ("models", "--model"),
     ):
-        if given[name]:
-            fields[name] = pairs(given[name], option, names_itself=False)
+        if getattr(given, name):
+            fields[name] = pairs(getattr(given, name), written, names_itself=False)
     for name in ("host", "port", "endpoints", "shadow", "drain_seconds", "reload_seconds", "watch"):
-        if given[name] is not None:
-            fields[name] = given[name]
+        if getattr(given, name) is not None:
+            fields[name] = getattr(given, name)
     limits = {
-        "requests_per_minute": given["requests_per_minute"],
-        "max_body_bytes": given["max_body_bytes"],
-        "n_workers": given["threads"],
-        "max_uploads": given["uploads"],
+        "requests_per_minute": given.requests_per_minute,
+        "max_body_bytes": given.max_body_bytes,
+        "n_workers": given.threads,
+        "max_uploads": given.uploads,
     }
     changes = {name: value for name, value in limits.items() if value is not None}
     fields["limits"] = replace(fields.get("limits", ServiceLimits()), **changes)

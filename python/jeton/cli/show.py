@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from jeton.cli import options, streams
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.declaring import command, option
 from jeton.cli.outputs import check_outputs
 from jeton.cli.token_rows import Below, Token, aligned_lines, terminal_width, token_lines, visible
 from jeton.errors import UsageError
@@ -21,65 +21,44 @@ if TYPE_CHECKING:
 
 __all__ = ["show", "visible"]
 
-_SECTIONS = {
-    "Most used": ("tokenizer_names", "text", "with_bytes", "with_ranks", "ids", "html"),
-    "Input": ("documents", "file_format", "field", "strict"),
-    "Tokenizer": ("allow_special", "pattern", "special_tokens"),
-    "Output": ("as_json",),
-}
 
-
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    sections={
+        "Most used": "tokenizer_names",
+        "Input": "documents",
+        "Tokenizer": "allow_special",
+        "Output": "as_json",
+    }
+)
 @click.argument("file", required=False)
-@click.option(
-    "-t",
-    "--tokenizer",
-    "tokenizer_names",
-    metavar="T",
-    multiple=True,
-    required=True,
-    help="Name, file or folder of a tokenizer. Repeatable: cuts are shown under each other.",
-)
-@options.text_option
-@click.option("--ids/--no-ids", default=True, show_default=True, help="Write the ids below.")
-@click.option("--bytes", "with_bytes", is_flag=True, help="Write the bytes below, hexadecimal.")
-@click.option(
-    "--ranks",
-    "with_ranks",
-    is_flag=True,
-    help="Write the ranks below: the place among the merges, or by falling score.",
-)
-@options.allow_special_option
-@options.documents_option
-@options.format_option
-@options.field_option
-@options.strict_option
-@options.pattern_option
-@options.special_id_option
-@options.json_option
-@click.option(
-    "--html",
-    metavar="F",
-    help="Write a page instead: search, every token's id, bytes, rank and place, worst documents "
-    "and terms, scripts.",
-)
 def show(
     *,
     file: str | None,
-    tokenizer_names: tuple[str, ...],
-    text: str | None,
-    ids: bool,
-    with_bytes: bool,
-    with_ranks: bool,
-    allow_special: tuple[str, ...],
-    documents: Literal["file", "line"],
-    file_format: Literal["auto", "text", "jsonl"],
-    field: str,
-    strict: bool,
-    pattern: str | None,
-    special_tokens: tuple[str, ...],
-    as_json: bool,
-    html: str | None,
+    tokenizer_names: tuple[str, ...] = option(
+        "Name, file or folder of a tokenizer. Repeatable: cuts are shown under each other.",
+        "T",
+        names="-t --tokenizer",
+        required=True,
+    ),
+    text: str | None = options.TEXT,
+    with_bytes: bool = option("Write the bytes below, hexadecimal.", names="--bytes"),
+    with_ranks: bool = option(
+        "Write the ranks below: the place among the merges, or by falling score.", names="--ranks"
+    ),
+    ids: bool = option("Write the ids below.", default=True),
+    html: str | None = option(
+        "Write a page instead: search, every token's id, bytes, rank and place, worst documents "
+        "and terms, scripts.",
+        "F",
+    ),
+    documents: Literal["file", "line"] = options.DOCUMENTS,
+    file_format: Literal["auto", "text", "jsonl"] = options.FORMAT,
+    field: str = options.FIELD,
+    strict: bool = options.STRICT,
+    allow_special: tuple[str, ...] = options.ALLOW_SPECIAL,
+    pattern: str | None = options.PATTERN,
+    special_tokens: tuple[str, ...] = options.SPECIAL_ID,
+    as_json: bool = options.JSON,
 ) -> None:
     """Show how a text is cut into tokens.
 

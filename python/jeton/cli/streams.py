@@ -122,6 +122,18 @@ def warn_replaced(path: str, *, n_replacements: int, n_documents: int) -> None:
         )
 
 
+def warn_replaced_in(n_documents: int, *, source: str = "") -> None:
+    """Say in how many documents bytes were not UTF-8, where any were."""
+    if n_documents:
+        documents = counted(n_documents, "document")
+        what = (
+            f"{source}: bytes that are not UTF-8 were replaced by U+FFFD in {documents}"
+            if source
+            else f"bytes that are not UTF-8 in {documents} were replaced by U+FFFD"
+        )
+        say(f"jeton: warning: {what}; --strict makes this an error")
+
+
 def warn_stream(stream: DocumentStream) -> None:
     """Say which records of a stream were left out, where any were; to be called at its end."""
     warn_left_out(

@@ -8,96 +8,45 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import options, outputs, planning_options, streams, tables
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli import options, outputs, streams, tables
+from jeton.cli.declaring import command, option
 from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     from jeton.planning import Sweep
 
-_SECTIONS = {
-    "Most used": (
-        "vocab_sizes",
-        "models",
-        "gpu",
-        "output_tokens",
-        "minimise",
-        "output",
-    ),
-    "Corpus": (
-        "field",
-        "documents",
-        "heldout",
-        "pattern",
-        "strict",
-        "on_bad_record",
-        "num_threads",
-    ),
-    "Output": (
-        "html",
-        "json_file",
-        "markdown",
-        "quiet",
-    ),
-}
 
-
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(sections={"Most used": "vocab_sizes", "Corpus": "field", "Output": "html"})
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@planning_options.sizes_option(
-    default="8k,16k,32k,64k,128k",
-    explained="Sizes to compare; 32k is 32,000. One training to the largest tells all.",
-)
-@click.option(
-    "--heldout",
-    multiple=True,
-    metavar="INPUT",
-    help="Text to measure on. Repeatable. By default 5% of the documents, which are then not "
-    "trained on.",
-)
-@planning_options.models_option(purpose="Without one nothing is recommended.")
-@planning_options.gpu_option
-@planning_options.output_tokens_option()
-@click.option(
-    "--minimise",
-    type=click.Choice(["usd_per_request", "seconds_per_request", "weight_bytes"]),
-    default="usd_per_request",
-    show_default=True,
-    help="Figure that the best size has the least of.",
-)
-@options.training_pattern_option
-@options.training_input_options
-@click.option(
-    "-o",
-    "--output",
-    metavar="DIR_OR_FILE",
-    help="Save the tokenizer of the best size (of the largest without a model).",
-)
-@click.option("--html", metavar="F", help="Write a page with plots.")
-@outputs.json_file_option
-@outputs.markdown_option
-@click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def sweep(
     *,
     inputs: tuple[str, ...],
-    vocab_sizes: tuple[int, ...],
-    heldout: tuple[str, ...],
-    models: tuple[str, ...],
-    gpu: str,
-    output_tokens: float,
-    minimise: Literal["usd_per_request", "seconds_per_request", "weight_bytes"],
-    pattern: str,
-    field: str,
-    documents: Literal["file", "line"],
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
-    num_threads: int | None,
-    output: str | None,
-    html: str | None,
-    json_file: str | None,
-    markdown: str | None,
-    quiet: bool,
+    vocab_sizes: tuple[int, ...] = options.vocab_sizes(
+        "Sizes to compare; 32k is 32,000. One training to the largest tells all.",
+        default="8k,16k,32k,64k,128k",
+    ),
+    models: tuple[str, ...] = options.planned_models("Without one nothing is recommended."),
+    gpu: str = options.PLANNED_GPU,
+    output_tokens: float = options.output_tokens(),
+    minimise: Literal["usd_per_request", "seconds_per_request", "weight_bytes"] = option(
+        "Figure that the best size has the least of.", default="usd_per_request"
+    ),
+    output: str | None = option(
+        "Save the tokenizer of the best size (of the largest without a model).",
+        "DIR_OR_FILE",
+        names="-o --output",
+    ),
+    reading: options.DocumentOptions,
+    heldout: tuple[str, ...] = option(
+        "Text to measure on. Repeatable. By default 5% of the documents, which are then not "
+        "trained on.",
+        "INPUT",
+    ),
+    pattern: str = options.TRAINING_PATTERN,
+    num_threads: int | None = options.THREADS,
+    html: str | None = option("Write a page with plots.", "F"),
+    files: options.ReportOptions,
 ) -> None:
     """Say which vocabulary size pays, from one training.
 
@@ -115,11 +64,11 @@ def sweep(
     from jeton.planning import sweep as run_sweep
     from jeton.training import TrainSettings
 
-    outputs.check_outputs(html=html, json_file=json_file, markdown=markdown)
+    files.check(html=html)
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(f"--output {output}: there is a file of that name already")
     read = inputs_without_output(inputs, tokenizer=(output,))
-    with options.bad_records_explained(), progress_bar(quiet=quiet) as on_progress:
+    with options.bad_records_explained(), progress_bar(quiet=files.quiet) as on_progress:
         found = run_sweep(
             read,
             vocab_sizes=vocab_sizes,
@@ -129,14 +78,11 @@ def sweep(
             output_tokens_per_request=output_tokens,
             minimise=minimise,
             settings=TrainSettings(pattern=pattern),
-            field=field,
-            documents=documents,
-            strict=strict,
-            on_bad_record=on_bad_record,
+            **reading.values(),
             num_threads=num_threads,
             on_progress=on_progress,
         )
-    _write(found, html=html, json_file=json_file, markdown=markdown, quiet=quiet)
+    _write(found, html=html, files=files)
     corpus = found.corpus
     streams.warn_left_out(
         n_null=corpus.n_null_documents, n_bad=corpus.n_bad_records, first=corpus.first_bad_record
@@ -170,17 +116,12 @@ def _write(
     found: Sweep,
     *,
     html: str | None,
-    json_file: str | None,
-    markdown: str | None,
-    quiet: bool,
+    files: options.ReportOptions,
 ) -> None:
     from jeton.report import sweep as looks
 
-    outputs.write_forms(
+    files.write(
         html=html,
-        json_file=json_file,
-        markdown=markdown,
-        quiet=quiet,
         make_html=lambda: looks.sweep_html(found),
         make_json=lambda: looks.sweep_json(found),
         make_markdown=lambda: looks.sweep_markdown(found),

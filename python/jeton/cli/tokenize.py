@@ -3,183 +3,110 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jeton.cli import kept, options, streams
-from jeton.cli.cluster_options import CLUSTER_OPTIONS, cluster_options, tasks_of
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.cluster_options import ClusterOptions
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import COUNT, WHOLE
 from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from jeton.datasets import TokenizedDataset
 
+
 # Named here too, so that --help needs no import of what they are; tests compare.
 FORMATS = ("megatron", "numpy", "parquet", "arrow", "mds", "litdata", "datatrove", "nanochat")
 
-_SECTIONS = {
-    "Most used": ("tokenizer_name", "file_format", "output", "append_eos", "prepend_bos"),
-    "Documents": (
-        "field",
-        "documents",
-        "input_format",
-        "strict",
-        "on_bad_record",
-        "guard",
-        "shuffle",
-        "no_template",
-        "eos_token",
-        "bos_token",
-    ),
-    "Files": ("shard_tokens", "columns", "label_mask", "keep", "keep_all", "digest"),
-    "Run": ("workers", "resume", *CLUSTER_OPTIONS, "quiet", "as_json"),
-    "Other work": ("verify", "sample", "transcode"),
-}
 
-
-@click.command(name="tokenize", cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    "tokenize",
+    sections={
+        "Most used": "tokenizer_name",
+        "Documents": "field",
+        "Files": "shard_tokens",
+        "Run": "workers resume on task_cpus task_memory task_retries quiet as_json",
+        "Other work": "verify",
+    },
+)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "-t",
-    "--tokenizer",
-    "tokenizer_name",
-    metavar="T",
-    help="Name, file or folder of the tokenizer. `jeton vocab list` shows the names.",
-)
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(FORMATS),
-    default="megatron",
-    show_default=True,
-    help="Format of the files.",
-)
-@click.option("-o", "--output", metavar="DIR", help="The folder to write; it is made.")
-@click.option("--append-eos", is_flag=True, help="End each document with the end token, once.")
-@click.option(
-    "--prepend-bos", is_flag=True, help="Begin each document with the beginning token, once."
-)
-@options.field_option
-@options.documents_option
-@click.option(
-    "--input-format",
-    type=click.Choice(["auto", "text", "jsonl", "json", "csv", "parquet"]),
-    default="auto",
-    show_default=True,
-    help="How to read the inputs; auto goes by the names (standard input is text).",
-)
-@options.strict_option
-@options.on_bad_record_option
-@click.option(
-    "--guard",
-    metavar="POLICY",
-    help="Clean or refuse each document by a policy of `jeton guard`: default, strict or a file.",
-)
-@kept.keep_option
-@kept.keep_all_option
-@click.option(
-    "--shuffle",
-    type=int,
-    metavar="SEED",
-    help="Put all documents in an order drawn by this number, in bounded memory.",
-)
-@click.option(
-    "--no-template",
-    is_flag=True,
-    help="Leave out the special tokens of the tokenizer's own template.",
-)
-@click.option("--eos-token", default="", metavar="TOKEN", help="The end token to append.")
-@click.option("--bos-token", default="", metavar="TOKEN", help="The beginning token to prepend.")
-@click.option(
-    "--shard-tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Most tokens in a shard; a longer document has its own. By default what suits the "
-    "format: 1,073,741,824 for megatron, numpy and datatrove, less for others.",
-)
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    type=click.Choice(["attention_mask", "labels"]),
-    help="Parquet and Arrow: a column beside input_ids. Repeatable.",
-)
-@click.option(
-    "--label-mask",
-    is_flag=True,
-    help="NumPy: write a file of booleans beside each shard: all tokens but the first of each "
-    "document are labels.",
-)
-@click.option(
-    "--digest",
-    type=click.Choice(["crc32", "sha256"]),
-    default="crc32",
-    show_default=True,
-    help="Digest of the files in the manifest.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Threads, or tasks of Ray at a time; by default what the cores of the machine or cluster "
-    "allow. The bytes are the same with any number.",
-)
-@click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
-@cluster_options
-@click.option(
-    "--verify",
-    is_flag=True,
-    help="INPUT are data sets, also .bin/.idx of other tools: read them again, compare with the "
-    "sources, and exit with 1 at a fault.",
-)
-@click.option(
-    "--sample",
-    type=click.IntRange(min=0),
-    default=1000,
-    show_default=True,
-    metavar="N",
-    help="With --verify: documents that are tokenized again and compared.",
-)
-@click.option(
-    "--transcode",
-    is_flag=True,
-    help="INPUT are data sets: write them in another format without tokenizing again.",
-)
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
-@options.json_option
 def tokenize(
     *,
     inputs: tuple[str, ...],
-    tokenizer_name: str | None,
-    file_format: Any,
-    output: str | None,
-    append_eos: bool,
-    prepend_bos: bool,
-    field: str,
-    documents: Literal["file", "line"],
-    input_format: Any,
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
-    guard: str | None,
-    keep: str,
-    keep_all: bool,
-    shuffle: int | None,
-    no_template: bool,
-    eos_token: str,
-    bos_token: str,
-    shard_tokens: int | None,
-    columns: tuple[Any, ...],
-    label_mask: bool,
-    digest: Any,
-    workers: int | None,
-    resume: bool,
-    verify: bool,
-    sample: int,
-    transcode: bool,
-    quiet: bool,
-    as_json: bool,
-    **cluster: Any,
+    tokenizer_name: str | None = option(
+        "Name, file or folder of the tokenizer. `jeton vocab list` shows the names.",
+        "T",
+        names="-t --tokenizer",
+    ),
+    file_format: Any = option(
+        "Format of the files.", names="--format", type=click.Choice(FORMATS), default="megatron"
+    ),
+    output: str | None = option("The folder to write; it is made.", "DIR", names="-o --output"),
+    append_eos: bool = option("End each document with the end token, once."),
+    prepend_bos: bool = option("Begin each document with the beginning token, once."),
+    reading: options.DocumentOptions,
+    input_format: Any = option(
+        "How to read the inputs; auto goes by the names (standard input is text).",
+        type=click.Choice(["auto", "text", "jsonl", "json", "csv", "parquet"]),
+        default="auto",
+    ),
+    guard: str | None = option(
+        "Clean or refuse each document by a policy of `jeton guard`: default, strict or a file.",
+        "POLICY",
+    ),
+    shuffle: int | None = option(
+        "Put all documents in an order drawn by this number, in bounded memory.", "SEED"
+    ),
+    no_template: bool = option("Leave out the special tokens of the tokenizer's own template."),
+    eos_token: str = option("The end token to append.", "TOKEN", default=""),
+    bos_token: str = option("The beginning token to prepend.", "TOKEN", default=""),
+    shard_tokens: int | None = option(
+        "Most tokens in a shard; a longer document has its own. By default what suits the "
+        "format: 1,073,741,824 for megatron, numpy and datatrove, less for others.",
+        "N",
+        type=COUNT,
+    ),
+    columns: tuple[Any, ...] = option(
+        "Parquet and Arrow: a column beside input_ids. Repeatable.",
+        names="--column",
+        type=click.Choice(["attention_mask", "labels"]),
+    ),
+    label_mask: bool = option(
+        "NumPy: write a file of booleans beside each shard: all tokens but the first of each "
+        "document are labels."
+    ),
+    keep: str = options.KEEP,
+    keep_all: bool = options.KEEP_ALL,
+    digest: Any = option(
+        "Digest of the files in the manifest.",
+        type=click.Choice(["crc32", "sha256"]),
+        default="crc32",
+    ),
+    workers: int | None = option(
+        "Threads, or tasks of Ray at a time; by default what the cores of the machine or "
+        "cluster allow. The bytes are the same with any number.",
+        "N",
+        type=COUNT,
+    ),
+    resume: bool = option("Go on with a run that was interrupted."),
+    quiet: bool = option("No progress and no summary.", names="-q --quiet"),
+    as_json: bool = options.JSON,
+    verify: bool = option(
+        "INPUT are data sets, also .bin/.idx of other tools: read them again, compare with the "
+        "sources, and exit with 1 at a fault."
+    ),
+    sample: int = option(
+        "With --verify: documents that are tokenized again and compared.",
+        "N",
+        type=WHOLE,
+        default=1000,
+    ),
+    transcode: bool = option(
+        "INPUT are data sets: write them in another format without tokenizing again."
+    ),
+    cluster: ClusterOptions,
 ) -> int | None:
     """Tokenize documents into files that training programs read.
 
@@ -204,8 +131,6 @@ def tokenize(
     if verify and transcode:
         raise UsageError("give --verify or --transcode, not both")
     if verify:
-        from jeton.cli.tokenize_checks import verify_inputs
-
         return verify_inputs(
             inputs,
             tokenizer_name=tokenizer_name,
@@ -254,11 +179,8 @@ def tokenize(
                     use_template=not no_template,
                     eos_token=eos_token,
                     bos_token=bos_token,
-                    field=field,
-                    documents=documents,
+                    **reading.values(),
                     input_format=None if input_format == "auto" else input_format,
-                    strict=strict,
-                    on_bad_record=on_bad_record,
                     guard=guard,
                     keep=kept.kept_names(keep, taken=()),
                     keep_all=keep_all,
@@ -277,9 +199,9 @@ def tokenize(
     return None
 
 
-def _place(cluster: dict[str, Any]) -> Any:
+def _place(cluster: ClusterOptions) -> Any:
     """The place of the work, as the library takes it."""
-    tasks = tasks_of(cluster)
+    tasks = cluster.tasks()
     if tasks is None:
         return "local"
     from functools import partial
@@ -296,11 +218,7 @@ def _say(made: TokenizedDataset, *, quiet: bool, is_nanochat: bool) -> None:
     for path, reason in made.skipped:
         streams.say(f"jeton: warning: {path} was skipped: {reason}")
     read = made.read
-    if read.n_replaced_documents:
-        streams.say(
-            "jeton: warning: bytes that are not UTF-8 were replaced by U+FFFD in "
-            f"{counted(read.n_replaced_documents, 'document')}; --strict makes this an error"
-        )
+    streams.warn_replaced_in(read.n_replaced_documents)
     streams.warn_left_out(n_null=read.n_null_documents, n_bad=read.n_bad_records, first="")
     if quiet:
         return
@@ -322,3 +240,46 @@ def _say(made: TokenizedDataset, *, quiet: bool, is_nanochat: bool) -> None:
         f"{counted(made.n_tokens, 'token')} ({made.dtype}) of "
         f"{counted(made.n_documents, 'document')} in {counted(len(made.shards), 'shard')}; {end}"
     )
+
+
+EXIT_FINE, EXIT_FINDING = 0, 1
+
+
+def verify_inputs(
+    inputs: tuple[str, ...],
+    *,
+    tokenizer_name: str | None,
+    quiet: bool,
+    as_json: bool,
+    **expected: Any,
+) -> int:
+    """Check data sets; return the exit code."""
+    from jeton._plain import counted
+    from jeton.datasets import verify_dataset
+
+    tokenizer = None if tokenizer_name is None else options.load_tokenizer(tokenizer_name)
+    checks = [verify_dataset(path, tokenizer=tokenizer, **expected) for path in inputs]
+    if as_json:
+        streams.write_json(
+            {
+                "schema_version": "jeton.dataset-check/1",
+                "is_fine": all(check.is_fine for check in checks),
+                "checks": [check.to_dict() for check in checks],
+            }
+        )
+    for check in checks:
+        if not as_json:
+            for fault in check.faults:
+                streams.write_line(f"{fault.place}: {fault.kind}: {fault.message}")
+            if check.n_faults > len(check.faults):
+                streams.write_line(f"... and {check.n_faults - len(check.faults):,} more faults")
+        for note in check.notes:
+            streams.say(f"jeton: note: {note}")
+        if not quiet:
+            verdict = "fine" if check.is_fine else counted(check.n_faults, "fault")
+            streams.say(
+                f"{check.path}: {verdict}; {counted(check.n_tokens, 'token')} of "
+                f"{counted(check.n_documents, 'document')}, {check.n_compared:,} compared with the "
+                f"sources; begin/end tokens on {check.n_with_bos:,}/{check.n_with_eos:,}"
+            )
+    return EXIT_FINE if all(check.is_fine for check in checks) else EXIT_FINDING

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, streams
-from jeton.cli.finite import FiniteRange
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import COUNT, WHOLE, FiniteRange
 from jeton.cli.token_rows import Token, terminal_width, token_lines, visible
 from jeton.errors import UsageError
 
@@ -31,57 +32,30 @@ def trace() -> None:
     """
 
 
-@trace.command()
-@options.tokenizer_option
-@options.text_option
-@click.option(
-    "--steps",
-    type=click.IntRange(min=0),
-    default=12,
-    show_default=True,
-    metavar="K",
-    help="Steps of each part to write; --json has all of them.",
-)
-@click.option(
-    "--nbest",
-    "n_best",
-    type=click.IntRange(1, 20),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Unigram: ways to cut the text to list.",
-)
-@click.option("--seed", type=int, metavar="N", help="Trace a drawn segmentation instead.")
-@click.option(
-    "--dropout", type=FiniteRange(0, 1), metavar="P", help="With --seed, BPE: merges left out."
-)
-@click.option(
-    "--alpha", type=FiniteRange(0), metavar="A", help="With --seed: power of probabilities."
-)
-@click.option(
-    "--max-chars",
-    type=int,
-    default=400,
-    show_default=True,
-    metavar="N",
-    help="Characters of the text that are traced.",
-)
-@options.allow_special_option
-@click.option("--html", metavar="F", help="Write a page with a slider over the steps instead.")
-@options.json_option
+@command(group=trace)
 def encode(
     *,
-    tokenizer_name: str,
-    text: str | None,
-    steps: int,
-    n_best: int,
-    seed: int | None,
-    dropout: float | None,
-    alpha: float | None,
-    max_chars: int,
-    allow_special: tuple[str, ...],
-    html: str | None,
-    as_json: bool,
+    tokenizer_name: str = options.TOKENIZER,
+    text: str | None = options.TEXT,
+    steps: int = option(
+        "Steps of each part to write; --json has all of them.", "K", type=WHOLE, default=12
+    ),
+    n_best: int = option(
+        "Unigram: ways to cut the text to list.",
+        "N",
+        names="--nbest",
+        type=click.IntRange(1, 20),
+        default=3,
+    ),
+    seed: int | None = option("Trace a drawn segmentation instead.", "N"),
+    dropout: float | None = option(
+        "With --seed, BPE: merges left out.", "P", type=FiniteRange(0, 1)
+    ),
+    alpha: float | None = option("With --seed: power of probabilities.", "A", type=FiniteRange(0)),
+    max_chars: int = option("Characters of the text that are traced.", "N", default=400),
+    allow_special: tuple[str, ...] = options.ALLOW_SPECIAL,
+    html: str | None = option("Write a page with a slider over the steps instead.", "F"),
+    as_json: bool = options.JSON,
 ) -> None:
     """Show each step from a text to its ids.
 
@@ -216,71 +190,44 @@ def _row(texts: Sequence[str]) -> str:
     return ("\n" + " " * 12).join(lines)
 
 
-@trace.command()
+@command(group=trace)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--algorithm",
-    default="bpe",
-    show_default=True,
-    metavar="A",
-    help="Any algorithm of `jeton train`. The languages of parity-bpe are the names of the files.",
-)
-@click.option(
-    "--vocab-size",
-    type=click.IntRange(min=1),
-    default=400,
-    show_default=True,
-    metavar="N",
-    help="Tokens wanted, bytes or characters included.",
-)
-@click.option(
-    "--steps",
-    type=click.IntRange(0, 5000),
-    default=20,
-    show_default=True,
-    metavar="K",
-    help="Merges to trace. Rounds of taking out are all traced.",
-)
-@click.option(
-    "--shown",
-    "n_shown",
-    type=click.IntRange(0, 50),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Pairs of each step to list besides the one that was learned.",
-)
-@click.option(
-    "--min-frequency",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="Pairs that occur less often are not merged.",
-)
-@click.option(
-    "--max-bytes",
-    type=click.IntRange(1, 2_000_000),
-    default=200_000,
-    show_default=True,
-    metavar="N",
-    help="Text that is read; the rest is left out.",
-)
-@options.field_option
-@click.option("--html", metavar="F", help="Write a page with a slider over the steps instead.")
-@options.json_option
 def train(
     *,
     inputs: tuple[str, ...],
-    algorithm: str,
-    vocab_size: int,
-    steps: int,
-    n_shown: int,
-    min_frequency: int,
-    max_bytes: int,
-    field: str,
-    html: str | None,
-    as_json: bool,
+    algorithm: str = option(
+        "Any algorithm of `jeton train`. The languages of parity-bpe are the names of the files.",
+        "A",
+        default="bpe",
+    ),
+    vocab_size: int = option(
+        "Tokens wanted, bytes or characters included.", "N", type=COUNT, default=400
+    ),
+    steps: int = option(
+        "Merges to trace. Rounds of taking out are all traced.",
+        "K",
+        type=click.IntRange(0, 5000),
+        default=20,
+    ),
+    n_shown: int = option(
+        "Pairs of each step to list besides the one that was learned.",
+        "N",
+        names="--shown",
+        type=click.IntRange(0, 50),
+        default=3,
+    ),
+    min_frequency: int = option(
+        "Pairs that occur less often are not merged.", "N", type=COUNT, default=2
+    ),
+    max_bytes: int = option(
+        "Text that is read; the rest is left out.",
+        "N",
+        type=click.IntRange(1, 2_000_000),
+        default=200_000,
+    ),
+    field: str = options.FIELD,
+    html: str | None = option("Write a page with a slider over the steps instead.", "F"),
+    as_json: bool = options.JSON,
 ) -> None:
     """Show each step from a text to a vocabulary.
 

@@ -2,172 +2,100 @@
 
 from __future__ import annotations
 
-import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
 from jeton.cli import corpus_options, options, outputs, streams, training_corpus
+from jeton.cli.continuing import continue_tokenizer, write_card
+from jeton.cli.declaring import command, is_given, option
 from jeton.cli.held_out import check_held_out
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.kinds import COUNT, VOCAB_SIZE
 from jeton.cli.personal import personal_json, say_personal, tokens_of
-from jeton.cli.planning_options import Size
 from jeton.cli.progress import progress_bar
 
-_SECTIONS = {
-    "Most used": (
-        "output",
-        "vocab_size",
-        "algorithm",
-        "field",
-        "documents",
-        "card",
-    ),
-    "Vocabulary": (
-        "base",
-        "pattern",
-        "rules",
-        "segmenter",
-        "indents",
-        "normalizers",
-        "min_frequency",
-        "special_tokens",
-        "no_special_tokens",
-        "max_token_bytes",
-        "tie_rule",
-        "option_pairs",
-        "name",
-    ),
-    "Corpus": (
-        "from_counts",
-        "min_count",
-        *training_corpus.CORPUS_OPTIONS,
-    ),
-    "Run": training_corpus.RUN_OPTIONS,
-}
 
-
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    sections={
+        "Most used": "output",
+        "Vocabulary": "base",
+        "Corpus": "from_counts min_count weights balance duplicates near_duplicates quality "
+        "hold_out hold_out_by held_out strict on_bad_record",
+        "Run": "max_memory temp_dir checkpoint resume num_threads quiet as_json",
+    },
+)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--vocab-size",
-    required=True,
-    type=Size(),
-    metavar="N",
-    help="Ids of the tokenizer, special tokens included; 32k is 32000.",
-)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="DIR_OR_FILE",
-    help="Where to save: a folder (tokenizer.json and training card), or a file whose suffix "
-    "chooses the format: .json, .tiktoken, .model, .jeton.json, vocab.txt; each also with .zst.",
-)
-@training_corpus.algorithm_options
-@click.option(
-    "--base",
-    metavar="TOKENIZER",
-    help="Continue this tokenizer: its ids stay, new tokens come after them. --vocab-size is that "
-    "of the whole.",
-)
-@options.training_pattern_option
-@options.rule_option
-@click.option(
-    "--segmenter",
-    metavar="S",
-    help="Cut pretokens further before they count: jieba, morphemes:FILE (word, tab, morphemes), "
-    "morfessor (learned), morfessor:FILE, or the name of a plug-in.",
-)
-@training_corpus.indents_option
-@options.normalizer_option
-@click.option(
-    "--min-frequency",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Merge only pairs that occur this often.",
-)
-@click.option(
-    "--special-token",
-    "special_tokens",
-    metavar="TEXT",
-    multiple=True,
-    help="Special token to reserve an id for, in this order from 0. Repeatable. By default those "
-    "usual with the algorithm: <|endoftext|> for bpe.",
-)
-@click.option("--no-special-tokens", is_flag=True, help="Reserve no id for a special token.")
-@click.option(
-    "--max-token-bytes",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Longest token that is made, in bytes; any length by default.",
-)
-@click.option(
-    "--tie-rule",
-    type=click.Choice(["hf", "bytes"]),
-    default="hf",
-    show_default=True,
-    help="Which of two equally frequent pairs is merged first: as the tokenizers library does, "
-    "or the one whose bytes come first.",
-)
-@click.option("--name", help="Name of the tokenizer.")
-@click.option(
-    "--from-counts",
-    is_flag=True,
-    help="INPUT are files of counts, as `jeton count-pretokens` writes them; for parity-bpe one or "
-    "several for each language, named or in a folder named after it.",
-)
-@click.option(
-    "--min-count",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="With --from-counts: leave out pretokens that occur less often, to save memory.",
-)
-@corpus_options.corpus_options
-@options.training_input_options
-@click.option(
-    "--card/--no-card",
-    default=True,
-    show_default=True,
-    help="Write a training card beside the tokenizer: sources, sizes, date, settings.",
-)
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
-@options.json_option
 def train(
     *,
     inputs: tuple[str, ...],
-    vocab_size: int,
-    output: str,
-    algorithm: str,
-    base: str | None,
-    option_pairs: tuple[str, ...],
-    pattern: str,
-    rules: tuple[str, ...],
-    segmenter: str | None,
-    indents: bool,
-    normalizers: tuple[str, ...],
-    min_frequency: int,
-    special_tokens: tuple[str, ...],
-    no_special_tokens: bool,
-    max_token_bytes: int | None,
-    tie_rule: Literal["hf", "bytes"],
-    name: str | None,
-    field: str,
-    documents: Literal["file", "line"],
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
-    num_threads: int | None,
-    from_counts: bool,
-    min_count: int,
-    card: bool,
-    quiet: bool,
-    as_json: bool,
-    **care: Any,
+    output: str = option(
+        "Where to save: a folder (tokenizer.json and training card), or a file whose suffix "
+        "chooses the format: .json, .tiktoken, .model, .jeton.json, vocab.txt; each also with "
+        ".zst.",
+        "DIR_OR_FILE",
+        names="-o --output",
+        required=True,
+    ),
+    vocab_size: int = option(
+        "Ids of the tokenizer, special tokens included; 32k is 32000.",
+        "N",
+        type=VOCAB_SIZE,
+        required=True,
+    ),
+    algorithm: str = training_corpus.ALGORITHM,
+    reading: options.DocumentOptions,
+    card: bool = option(
+        "Write a training card beside the tokenizer: sources, sizes, date, settings.", default=True
+    ),
+    base: str | None = option(
+        "Continue this tokenizer: its ids stay, new tokens come after them. --vocab-size is "
+        "that of the whole.",
+        "TOKENIZER",
+    ),
+    pattern: str = options.TRAINING_PATTERN,
+    rules: tuple[str, ...] = options.RULE,
+    segmenter: str | None = option(
+        "Cut pretokens further before they count: jieba, morphemes:FILE (word, tab, morphemes), "
+        "morfessor (learned), morfessor:FILE, or the name of a plug-in.",
+        "S",
+    ),
+    indents: bool = training_corpus.INDENTS,
+    normalizers: tuple[str, ...] = options.NORMALIZER,
+    min_frequency: int = option(
+        "Merge only pairs that occur this often.", "N", type=COUNT, default=1
+    ),
+    special_tokens: tuple[str, ...] = option(
+        "Special token to reserve an id for, in this order from 0. Repeatable. By default those "
+        "usual with the algorithm: <|endoftext|> for bpe.",
+        "TEXT",
+        names="--special-token",
+    ),
+    no_special_tokens: bool = option("Reserve no id for a special token."),
+    max_token_bytes: int | None = option(
+        "Longest token that is made, in bytes; any length by default.", "N", type=COUNT
+    ),
+    tie_rule: Literal["hf", "bytes"] = option(
+        "Which of two equally frequent pairs is merged first: as the tokenizers library does, "
+        "or the one whose bytes come first.",
+        default="hf",
+    ),
+    option_pairs: tuple[str, ...] = training_corpus.OPTION_PAIRS,
+    name: str | None = option("Name of the tokenizer."),
+    from_counts: bool = option(
+        "INPUT are files of counts, as `jeton count-pretokens` writes them; for parity-bpe one "
+        "or several for each language, named or in a folder named after it."
+    ),
+    min_count: int = option(
+        "With --from-counts: leave out pretokens that occur less often, to save memory.",
+        "N",
+        type=COUNT,
+        default=1,
+    ),
+    num_threads: int | None = options.THREADS,
+    quiet: bool = option("No progress and no summary.", names="-q --quiet"),
+    as_json: bool = options.JSON,
+    care: corpus_options.CorpusOptions,
 ) -> None:
     """Train a tokenizer on your own text.
 
@@ -198,20 +126,12 @@ def train(
     outputs.check_folder("--output", target)
     check_held_out(care)
     corpus_options.check_resume(care)
-    reading = {
-        "field": field,
-        "documents": documents,
-        "strict": strict,
-        "on_bad_record": on_bad_record,
-    }
     read = inputs_without_output(
         inputs,
         tokenizer=(target, card_path(target)),
-        files={"--held-out": care["held_out"], "--checkpoint": care["checkpoint"]},
+        files={"--held-out": care.held_out, "--checkpoint": care.checkpoint},
     )
     if base is not None:
-        from jeton.cli.continuing import continue_tokenizer
-
         training_corpus.refuse_given(
             ("rules", "segmenter", "indents"), "cannot be given with --base"
         )
@@ -229,11 +149,10 @@ def train(
             from_counts=from_counts,
             min_count=min_count,
             care=care,
-            reading=reading,
+            reading=reading.values(),
             num_threads=num_threads,
             name=name,
             card=card,
-            command=outputs.command_line(),
             quiet=quiet,
             as_json=as_json,
         )
@@ -253,7 +172,7 @@ def train(
         options=training_corpus.parse_option_pairs(option_pairs),
     )
     settings.check()
-    if not from_counts or training_corpus.is_given("algorithm"):
+    if not from_counts or is_given("algorithm"):
         outputs.check_can_hold(settings, place, base=None)
     with training_corpus.resumable(care) as held_out:
         with progress_bar(quiet=quiet) as on_progress:
@@ -264,7 +183,7 @@ def train(
                 from_counts=from_counts,
                 min_count=min_count,
                 care=care,
-                reading=reading,
+                reading=reading.values(),
                 num_threads=num_threads,
                 on_progress=on_progress,
             )
@@ -275,8 +194,8 @@ def train(
                 settings=settings,
                 name=name or name_of_file(target.resolve()),
                 num_threads=num_threads,
-                checkpoint=care["checkpoint"],
-                resume=care["resume"],
+                checkpoint=care.checkpoint,
+                resume=care.resume,
                 on_progress=on_progress,
             )
         tokenizer = learned.tokenizer
@@ -286,20 +205,17 @@ def train(
         )
         tokenizer, written = saved.tokenizer, saved.files
         if card:
-            made = training.TrainingCard.of(
-                tokenizer,
-                corpus=corpus,
-                settings=settings,
-                date=datetime.datetime.now(tz=datetime.UTC).date(),
-                command=outputs.command_line(),
-                heldout=(
-                    () if held_out is None else held_out.measure(tokenizer, num_threads=num_threads)
-                ),
-                learned=learned.facts,
-                loading=saved.loading,
+            written.append(
+                write_card(
+                    saved,
+                    output,
+                    corpus=corpus,
+                    settings=settings,
+                    held_out=held_out,
+                    learned=learned.facts,
+                    num_threads=num_threads,
+                )
             )
-            written.append(card_path(target))
-            training.write_card(written[-1], made)
     personal = personal_json(tokens_of(tokenizer))
     if as_json:
         facts = {

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jeton._foreign import json_of
 from jeton.cli import corpus_options, options, streams
+from jeton.cli.declaring import is_given, option
 from jeton.cli.held_out import HeldOutFile, held_out_file
 from jeton.errors import UsageError
 from jeton.progress import OnProgress
@@ -20,31 +21,6 @@ if TYPE_CHECKING:
     from jeton._core import Tokenizer
     from jeton.training import CountedCorpus, TrainSettings
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-CORPUS_OPTIONS = (
-    "weights",
-    "balance",
-    "duplicates",
-    "near_duplicates",
-    "quality",
-    "hold_out",
-    "hold_out_by",
-    "held_out",
-    "strict",
-    "on_bad_record",
-)
-"""Names of the options that choose and weigh text, in the order of ``--help``."""
-RUN_OPTIONS = (
-    "max_memory",
-    "temp_dir",
-    "checkpoint",
-    "resume",
-    "num_threads",
-    "quiet",
-    "as_json",
-)
-"""Names of the options of a run, in the order of ``--help``."""
 ALGORITHMS = (
     "bpe",
     "superbpe",
@@ -66,48 +42,18 @@ ALGORITHMS = (
 _WITH_COUNTS = ("weights", "max_memory", "temp_dir", "checkpoint", "resume")
 """Options of care that mean something where documents are not there any more."""
 
-_NAMES = {
-    "normalizers": "normalizer",
-    "option_pairs": "option",
-    "rules": "rule",
-    "special_tokens": "special-token",
-    "weights": "weight",
-}
-"""Options of parameters that have another name on the command line."""
+ALGORITHM = option(
+    "How tokens are chosen, and so how text is cut.", type=click.Choice(ALGORITHMS), default="bpe"
+)
+OPTION_PAIRS = option(
+    "An option of the algorithm, such as byte_fallback=true or limit_alphabet=1000; lists as "
+    "JSON: user_defined_symbols='[\"<x>\"]'. Repeatable; see docs/guides/training.md.",
+    "NAME=VALUE",
+    names="-O --option",
+)
 
 
-def algorithm_options(function: _F) -> _F:
-    """``--algorithm`` and its own options."""
-    for option in (
-        click.option(
-            "-O",
-            "--option",
-            "option_pairs",
-            metavar="NAME=VALUE",
-            multiple=True,
-            help="An option of the algorithm, such as byte_fallback=true or limit_alphabet=1000; "
-            "lists as JSON: user_defined_symbols='[\"<x>\"]'. Repeatable; see "
-            "docs/guides/training.md.",
-        ),
-        click.option(
-            "--algorithm",
-            type=click.Choice(ALGORITHMS),
-            default="bpe",
-            show_default=True,
-            help="How tokens are chosen, and so how text is cut.",
-        ),
-    ):
-        function = option(function)
-    return function
-
-
-def indents_option(function: _F) -> _F:
-    """``--indents``."""
-    return click.option(
-        "--indents",
-        is_flag=True,
-        help="Learn from source code whose indentation became <|indent|> and <|dedent|>.",
-    )(function)
+INDENTS = option("Learn from source code whose indentation became <|indent|> and <|dedent|>.")
 
 
 def parse_option_pairs(pairs: tuple[str, ...]) -> dict[str, Any]:
@@ -126,13 +72,8 @@ def parse_option_pairs(pairs: tuple[str, ...]) -> dict[str, Any]:
 
 def option_of(parameter: str) -> str:
     """Return the option of a parameter."""
-    return f"--{_NAMES.get(parameter, parameter.replace('_', '-'))}"
-
-
-def is_given(parameter: str) -> bool:
-    """True if the command line has it."""
-    source = click.get_current_context().get_parameter_source(parameter)
-    return source is click.core.ParameterSource.COMMANDLINE
+    declared = click.get_current_context().command.params
+    return next(max(item.opts, key=len) for item in declared if item.name == parameter)
 
 
 def refuse_given(parameters: tuple[str, ...], reason: str) -> None:
@@ -143,14 +84,14 @@ def refuse_given(parameters: tuple[str, ...], reason: str) -> None:
 
 
 @contextmanager
-def resumable(care: Mapping[str, Any]) -> Iterator[HeldOutFile | None]:
+def resumable(care: corpus_options.CorpusOptions) -> Iterator[HeldOutFile | None]:
     """Say at Ctrl-C what was kept and how to go on; when all is done, remove the checkpoint.
 
     Yields the file of ``--held-out``, where one is asked for.
     """
     from jeton.training.checkpoints import merges_path, remove_checkpoint
 
-    checkpoint = care["checkpoint"]
+    checkpoint = care.checkpoint
     if checkpoint is None:
         with held_out_file(care) as held_out:
             yield held_out
@@ -177,7 +118,7 @@ def corpus_of(
     base: Tokenizer | None = None,
     from_counts: bool,
     min_count: int,
-    care: Mapping[str, Any],
+    care: corpus_options.CorpusOptions,
     reading: Mapping[str, Any],
     num_threads: int | None,
     on_progress: OnProgress | None,
@@ -206,7 +147,7 @@ def corpus_of(
                 **reading,
                 **arguments,
             )
-    for name in care:
+    for name in care.options():
         if name not in _WITH_COUNTS and is_given(name):
             raise UsageError(
                 f"{option_of(name)} and --from-counts contradict one another: documents "
@@ -216,9 +157,9 @@ def corpus_of(
     return training.load_counts(
         inputs,
         settings=settings,
-        weights=parse_weights(care["weights"]),
-        max_memory=care["max_memory"],
-        temp_dir=care["temp_dir"],
+        weights=parse_weights(care.weights),
+        max_memory=care.max_memory,
+        temp_dir=care.temp_dir,
         min_count=min_count,
         num_threads=num_threads,
         **reading,

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from jeton.cli import options, streams, tables
+from jeton.cli.declaring import command, option
 
 
 @click.group()
@@ -25,10 +26,12 @@ def vocab() -> None:
     """
 
 
-@vocab.command("list")
-@click.option("--at-hand", is_flag=True, help="Only those that load without the network.")
-@options.json_option
-def list_command(*, at_hand: bool, as_json: bool) -> None:
+@command("list", group=vocab)
+def list_command(
+    *,
+    at_hand: bool = option("Only those that load without the network."),
+    as_json: bool = options.JSON,
+) -> None:
     """List the vocabularies that have a name, and how to get those that are not at hand.
 
     \b
@@ -43,34 +46,26 @@ def list_command(*, at_hand: bool, as_json: bool) -> None:
         rows = [{**asdict(e), "path": None if e.path is None else str(e.path)} for e in entries]
         streams.write_json({"schema_version": "jeton.vocab/1", "vocabularies": rows})
         return
-    tables.print_table(
-        ["NAME", "WHERE", "BYTES", "FILE, OR HOW TO GET IT"],
-        [
-            [
-                e.name,
-                e.where,
-                "" if e.size_bytes is None else f"{e.size_bytes:,}",
-                e.how if e.path is None else str(e.path),
-            ]
-            for e in entries
-        ],
-        right=["BYTES"],
+    tables.print_rows(
+        entries,
+        {
+            "NAME": lambda e: e.name,
+            "WHERE": lambda e: e.where,
+            ">BYTES": lambda e: "" if e.size_bytes is None else f"{e.size_bytes:,}",
+            "FILE, OR HOW TO GET IT": lambda e: e.how if e.path is None else str(e.path),
+        },
     )
 
 
-@vocab.command()
+@command(group=vocab)
 @click.argument("file")
-@click.option("--name", help="The name to give it; the file's name without suffixes by default.")
-@options.pattern_option
-@options.special_id_option
-@options.json_option
 def add(
     *,
     file: str,
-    name: str | None,
-    pattern: str | None,
-    special_tokens: tuple[str, ...],
-    as_json: bool,
+    name: str | None = option("The name to give it; the file's name without suffixes by default."),
+    pattern: str | None = options.PATTERN,
+    special_tokens: tuple[str, ...] = options.SPECIAL_ID,
+    as_json: bool = options.JSON,
 ) -> None:
     """Copy a vocabulary into the cache, so that its name works everywhere.
 
@@ -98,10 +93,9 @@ def add(
     streams.say(f"added {entry.name}; use it with --tokenizer {entry.name}")
 
 
-@vocab.command()
+@command(group=vocab)
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@options.json_option
-def fetch(*, names: tuple[str, ...], as_json: bool) -> None:
+def fetch(*, names: tuple[str, ...], as_json: bool = options.JSON) -> None:
     """Download published vocabularies into the cache, checked against their SHA-256.
 
     \b
@@ -121,11 +115,10 @@ def fetch(*, names: tuple[str, ...], as_json: bool) -> None:
         streams.write_json(fetched)
 
 
-@vocab.command("compile")
+@command("compile", group=vocab)
 @click.argument("tokenizer")
 @click.argument("output")
-@options.json_option
-def compile_command(*, tokenizer: str, output: str, as_json: bool) -> None:
+def compile_command(*, tokenizer: str, output: str, as_json: bool = options.JSON) -> None:
     """Write a tokenizer as it lies in memory: the quickest to load, for this release alone.
 
     TOKENIZER is a name, a file or a folder; OUTPUT is usually called NAME.jetonc. Loading by name
@@ -147,10 +140,12 @@ def compile_command(*, tokenizer: str, output: str, as_json: bool) -> None:
     streams.say(f"{n_bytes:,} bytes")
 
 
-@vocab.command("compiled")
-@click.option("--clear", is_flag=True, help="Remove them all; they are made again when needed.")
-@options.json_option
-def compiled_command(*, clear: bool, as_json: bool) -> None:
+@command("compiled", group=vocab)
+def compiled_command(
+    *,
+    clear: bool = option("Remove them all; they are made again when needed."),
+    as_json: bool = options.JSON,
+) -> None:
     """Show the compiled tokenizers in the user's cache, or remove them.
 
     \b

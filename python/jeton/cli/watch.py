@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jeton.cli import outputs, streams, tables
-from jeton.cli.durations import Duration
-from jeton.cli.finite import FiniteRange
-from jeton.cli.memory_options import MEMORY_SECTION, memory_options, plan_for
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli import options, outputs, streams, tables
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import COUNT, DURATION, POSITIVE, SHARE
+from jeton.cli.memory_options import EngineOptions
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,115 +18,89 @@ if TYPE_CHECKING:
     from jeton.watch.memory import MemoryReading
     from jeton.watch.outlook import ServedBy
 
-_SECTIONS = {
-    "Most used": ("tokenizer", "baseline", "save_baseline", "follow", "alerts"),
-    "Input": (
-        "route_field", "source_field", "time_field", "prompt_field", "every", "for_seconds",
-        "from_end",
-    ),
-    "Drift": ("alpha", "window", "learn"),
-    "Money and memory": ("price_model", "model", "gpu", "token_seconds", "pid", "limit_gib"),
-    "Output": ("json_file", "store", "parquet", "metrics", "otlp"),
-    "How the model is held": MEMORY_SECTION,
-}  # fmt: skip
+
+class ServingOptions(EngineOptions, title="Memory"):
+    """The model that serves, and how it is held."""
+
+    model: str | None = option("Model that serves the requests, for the minutes left.", "M")
+    gpu: str | None = option("GPU that it runs on.", "G")
+    token_seconds: float | None = option(
+        "Time of a token of an answer, as measured; by default computed.", "S", type=POSITIVE
+    )
 
 
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    sections={
+        "Most used": "tokenizer",
+        "Input": "route_field",
+        "Drift": "alpha",
+        "Money and memory": "price_model model gpu token_seconds pid limit_gib",
+        "Output": "json_file",
+    },
+)
 @click.argument("inputs", nargs=-1, metavar="LOGS...")
-@click.option("-t", "--tokenizer", metavar="T", help="Tokenizer that counts the texts.")
-@click.option(
-    "--baseline",
-    metavar="F",
-    help="History of a good day, of --save-baseline here or of `jeton audit`. Without one the "
-    "first requests are the history.",
-)
-@click.option("--save-baseline", metavar="F", help="Write what was seen as a history; no text.")
-@click.option("--follow", is_flag=True, help="Go on as the logs grow, until Ctrl-C or --for.")
-@click.option(
-    "--alert",
-    "alerts",
-    multiple=True,
-    metavar="F|URL",
-    help="Append alerts to a file as JSON lines, or POST them to an address. Repeatable.",
-)
-@click.option("--route-field", default="", metavar="NAME", help="Field that has the route.")
-@click.option("--source-field", default="", metavar="NAME", help="Field that has the source.")
-@click.option("--time-field", default="", metavar="NAME", help="Field that has the time.")
-@click.option("--prompt-field", default="", metavar="NAME", help="Field that has the sent text.")
-@click.option(
-    "--every", type=Duration(), default="2s", show_default=True, metavar="TIME",
-    help="Time between two looks.",
-)  # fmt: skip
-@click.option("--for", "for_seconds", type=Duration(), metavar="TIME", help="Stop after this time.")
-@click.option("--from-end", is_flag=True, help="With --follow: leave out what is there already.")
-@click.option(
-    "--alpha",
-    type=FiniteRange(0, 1, min_open=True, max_open=True),
-    default=0.01,
-    show_default=True,
-    metavar="SHARE",
-    help="Chance of any false alarm while nothing changes, for all signals and all time.",
-)
-@click.option(
-    "--window", type=click.IntRange(min=20), default=1000, show_default=True, metavar="N",
-    help="Requests of a window: the canary and the store have one entry for each.",
-)  # fmt: skip
-@click.option(
-    "--learn", type=click.IntRange(min=20), default=500, show_default=True, metavar="N",
-    help="Requests that a signal is learned from, where the history lacks it.",
-)  # fmt: skip
-@click.option(
-    "--price-model", metavar="P",
-    help="Price of all requests (usd:INPUT/OUTPUT), or of those whose model the log does not name; "
-    "by default each by its model.",
-)  # fmt: skip
-@click.option("--model", metavar="M", help="Model that serves the requests, for the minutes left.")
-@click.option("--gpu", metavar="G", help="GPU that it runs on.")
-@click.option(
-    "--token-seconds", type=FiniteRange(min=0, min_open=True), metavar="S",
-    help="Time of a token of an answer, as measured; by default computed.",
-)  # fmt: skip
-@click.option("--pid", type=click.IntRange(min=1), metavar="N", help="Watch a process's memory.")
-@click.option(
-    "--limit-gib", type=FiniteRange(min=0, min_open=True), metavar="N",
-    help="Memory that the process may have; by default the limit of this control group.",
-)  # fmt: skip
-@outputs.json_file_option
-@click.option(
-    "--store", metavar="ADDRESS",
-    help="Keep windows and alerts: sqlite:F, duckdb:F or postgresql://...",
-)  # fmt: skip
-@click.option("--parquet", metavar="F", help="Write the windows of --store as Parquet.")
-@click.option("--metrics", metavar="HOST:PORT", help="Serve Prometheus metrics there.")
-@click.option("--otlp", metavar="URL", help="Send metrics by OTLP over HTTP to this address.")
-@memory_options
 def watch(
     *,
     inputs: tuple[str, ...],
-    tokenizer: str | None,
-    baseline: str | None,
-    save_baseline: str | None,
-    follow: bool,
-    alerts: tuple[str, ...],
-    every: float,
-    for_seconds: float | None,
-    from_end: bool,
-    alpha: float,
-    window: int,
-    learn: int,
-    price_model: str | None,
-    pid: int | None,
-    limit_gib: float | None,
-    json_file: str | None,
-    store: str | None,
-    parquet: str | None,
-    metrics: str | None,
-    otlp: str | None,
-    route_field: str,
-    source_field: str,
-    time_field: str,
-    prompt_field: str,
-    **given: Any,
+    tokenizer: str | None = option("Tokenizer that counts the texts.", "T", names="-t --tokenizer"),
+    baseline: str | None = option(
+        "History of a good day, of --save-baseline here or of `jeton audit`. Without one the "
+        "first requests are the history.",
+        "F",
+    ),
+    save_baseline: str | None = option("Write what was seen as a history; no text.", "F"),
+    follow: bool = option("Go on as the logs grow, until Ctrl-C or --for."),
+    alerts: tuple[str, ...] = option(
+        "Append alerts to a file as JSON lines, or POST them to an address. Repeatable.",
+        "F|URL",
+        names="--alert",
+    ),
+    route_field: str = option("Field that has the route.", "NAME", default=""),
+    source_field: str = option("Field that has the source.", "NAME", default=""),
+    time_field: str = option("Field that has the time.", "NAME", default=""),
+    prompt_field: str = option("Field that has the sent text.", "NAME", default=""),
+    every: float = option("Time between two looks.", "TIME", type=DURATION, default="2s"),
+    for_seconds: float | None = option(
+        "Stop after this time.", "TIME", names="--for", type=DURATION
+    ),
+    from_end: bool = option("With --follow: leave out what is there already."),
+    alpha: float = option(
+        "Chance of any false alarm while nothing changes, for all signals and all time.",
+        "SHARE",
+        type=SHARE,
+        default=0.01,
+    ),
+    window: int = option(
+        "Requests of a window: the canary and the store have one entry for each.",
+        "N",
+        type=click.IntRange(min=20),
+        default=1000,
+    ),
+    learn: int = option(
+        "Requests that a signal is learned from, where the history lacks it.",
+        "N",
+        type=click.IntRange(min=20),
+        default=500,
+    ),
+    price_model: str | None = option(
+        "Price of all requests (usd:INPUT/OUTPUT), or of those whose model the log does not "
+        "name; by default each by its model.",
+        "P",
+    ),
+    pid: int | None = option("Watch a process's memory.", "N", type=COUNT),
+    limit_gib: float | None = option(
+        "Memory that the process may have; by default the limit of this control group.",
+        "N",
+        type=POSITIVE,
+    ),
+    json_file: str | None = options.JSON_FILE,
+    store: str | None = option(
+        "Keep windows and alerts: sqlite:F, duckdb:F or postgresql://...", "ADDRESS"
+    ),
+    parquet: str | None = option("Write the windows of --store as Parquet.", "F"),
+    metrics: str | None = option("Serve Prometheus metrics there.", "HOST:PORT"),
+    otlp: str | None = option("Send metrics by OTLP over HTTP to this address.", "URL"),
+    served: ServingOptions,
 ) -> int:
     """Watch a service: drift of its tokens with the cause, minutes of memory left.
 
@@ -174,7 +147,7 @@ def watch(
         baseline,
         tokenizer=tokenizer,
         settings=WatchSettings(alpha=alpha, window_requests=window, learn_requests=learn),
-        served_by=_served_by(**given),
+        served_by=_served_by(served),
         price=_price(price_model),
     )
     with ExitStack() as stack:
@@ -208,19 +181,19 @@ def watch(
     return 1 if monitor.alerts else 0
 
 
-def _served_by(
-    *, model: str | None, gpu: str | None, token_seconds: float | None, **plan: Any
-) -> ServedBy | None:
-    if model is None and gpu is None:
+def _served_by(served: ServingOptions) -> ServedBy | None:
+    if served.model is None and served.gpu is None:
         return None
-    if model is None or gpu is None:
+    if served.model is None or served.gpu is None:
         raise UsageError("--model and --gpu go together: the minutes left need both")
     from jeton.catalog import gpu as find_gpu
     from jeton.catalog import model as find_model
     from jeton.watch.outlook import ServedBy
 
-    facts, card = find_model(model), find_gpu(gpu)
-    return ServedBy(facts, card, plan_for(facts, card, **plan), seconds_per_token=token_seconds)
+    facts, card = find_model(served.model), find_gpu(served.gpu)
+    return ServedBy(
+        facts, card, served.plan_for(facts, card), seconds_per_token=served.token_seconds
+    )
 
 
 def _price(name: str | None) -> ApiPrice | None:

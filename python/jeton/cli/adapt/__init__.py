@@ -8,56 +8,21 @@ from jeton.cli.lazy_group import LazyGroup
 
 __all__ = ["adapt"]
 
-_HOMES = {
-    "apply": (
-        "jeton.cli.adapt.apply",
-        "apply",
-        "Give a model the vocabulary of a tokenizer that `jeton adapt` made.",
-    ),
-    "terms": (
-        "jeton.cli.adapt.terms",
-        "terms",
-        "List the words that are worth a slot of the vocabulary, and where to stop.",
-    ),
-    "extend": (
-        "jeton.cli.adapt.extend",
-        "extend",
-        "Add tokens to a tokenizer: learned from text, or terms that are asked for.",
-    ),
-    "replace": (
-        "jeton.cli.adapt.replace",
-        "replace",
-        "Give a model another tokenizer: its rows are found by the bytes of tokens.",
-    ),
-    "remap": (
-        "jeton.cli.adapt.remap",
-        "remap",
-        "Make files of old token ids files of new ones, where that is exact.",
-    ),
-    "prune": (
-        "jeton.cli.adapt.prune",
-        "prune",
-        "Take tokens out that a text does not need, those first that cost it least.",
-    ),
-    "plan": (
-        "jeton.cli.adapt.plan",
-        "plan",
-        "Lay the ways to a new vocabulary side by side: nothing, extension, training on, all anew.",
-    ),
-    "shadow": (
-        "jeton.cli.adapt.shadow",
-        "shadow",
-        "Compare two tokenizers on logged traffic, with a verdict for each stage.",
-    ),
-    "verify": (
-        "jeton.cli.adapt.verify",
-        "verify",
-        "Read a model back and prove that the change made it from its base.",
-    ),
+_LINES = {
+    "apply": "Give a model the vocabulary of a tokenizer that `jeton adapt` made.",
+    "terms": "List the words that are worth a slot of the vocabulary, and where to stop.",
+    "extend": "Add tokens to a tokenizer: learned from text, or terms that are asked for.",
+    "replace": "Give a model another tokenizer: its rows are found by the bytes of tokens.",
+    "remap": "Make files of old token ids files of new ones, where that is exact.",
+    "prune": "Take tokens out that a text does not need, those first that cost it least.",
+    "plan": "Lay the ways to a new vocabulary side by side: nothing, extension, training on, all "
+    "anew.",
+    "shadow": "Compare two tokenizers on logged traffic, with a verdict for each stage.",
+    "verify": "Read a model back and prove that the change made it from its base.",
 }
 
 
-@click.group(cls=LazyGroup, homes=_HOMES)
+@click.group(cls=LazyGroup, package=__name__, lines=_LINES)
 def adapt() -> None:
     """Adapt a vocabulary, and the model that has it, to a domain.
 

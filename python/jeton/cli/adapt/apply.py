@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jeton.cli import streams
-from jeton.cli.adapt.json_place import (
-    JsonPlaceCommand,
+from jeton.cli import options, streams
+from jeton.cli.adapt.common import (
     check_json_place,
-    json_place_option,
     write_json,
 )
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import WHOLE
 
 if TYPE_CHECKING:
     from jeton.adapt.weights.applying import Applied
@@ -33,51 +33,34 @@ INIT_NAMES = (
 )
 
 
-@click.command(cls=JsonPlaceCommand)
+@command()
 @click.argument("model_dir", metavar="MODEL_DIR")
 @click.argument("tokenizer_dir", metavar="TOKENIZER_DIR")
-@click.option(
-    "-o", "--output", metavar="OUT", help="New directory to write; not needed with --dry-run."
-)
-@click.option(
-    "--init",
-    type=click.Choice(INIT_NAMES),
-    default="mean",
-    show_default=True,
-    help="Way to make the rows of added tokens; docs/guides/applying.md has their papers.",
-)
-@click.option("--donor", metavar="DIR", help="Model that has the added tokens, for omp and focus.")
-@click.option(
-    "--pad-to",
-    type=click.IntRange(min=1, max=1 << 20),
-    metavar="N",
-    help="Make the rows of each table a multiple of N. By default a padded table stays so.",
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random rows."
-)
-@click.option(
-    "--as-is",
-    metavar="NAME",
-    multiple=True,
-    help="Copy this tensor although an axis is as long as the vocabulary. Repeatable.",
-)
-@click.option("--link", is_flag=True, help="Give unchanged files a second name; copy no bytes.")
-@click.option("--dry-run", is_flag=True, help="Show the plan and write nothing.")
-@json_place_option
 def apply(
     *,
     model_dir: str,
     tokenizer_dir: str,
-    output: str | None,
-    init: str,
-    donor: str | None,
-    pad_to: int | None,
-    seed: int,
-    as_is: tuple[str, ...],
-    link: bool,
-    dry_run: bool,
-    json_file: str | None,
+    output: str | None = option(
+        "New directory to write; not needed with --dry-run.", "OUT", names="-o --output"
+    ),
+    init: str = option(
+        "Way to make the rows of added tokens; docs/guides/applying.md has their papers.",
+        type=click.Choice(INIT_NAMES),
+        default="mean",
+    ),
+    donor: str | None = option("Model that has the added tokens, for omp and focus.", "DIR"),
+    pad_to: int | None = option(
+        "Make the rows of each table a multiple of N. By default a padded table stays so.",
+        "N",
+        type=click.IntRange(min=1, max=1 << 20),
+    ),
+    seed: int = option("Seed of random rows.", type=WHOLE, default=0),
+    as_is: tuple[str, ...] = option(
+        "Copy this tensor although an axis is as long as the vocabulary. Repeatable.", "NAME"
+    ),
+    link: bool = option("Give unchanged files a second name; copy no bytes."),
+    dry_run: bool = option("Show the plan and write nothing."),
+    json_file: str | None = options.JSON_PLACE,
 ) -> int:
     """Give a model the vocabulary of a tokenizer that `jeton adapt` made.
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from jeton.cli import options, streams
-from jeton.cli.adapt.json_place import (
-    JsonPlaceCommand,
+from jeton.cli.adapt.common import (
+    ReadingOptions,
+    change_json,
     check_json_place,
-    json_place_option,
-    write_json,
-)
-from jeton.cli.adapt.reading_options import (
     held_out_json,
     reading_of,
-    reading_options,
+    refuse_source,
     say_held_out,
+    write_file_names,
+    write_json,
+    written_files,
 )
-from jeton.cli.adapt.saved import change_json, write_file_names, written_files
-from jeton.cli.adapt.sources import refuse_source
+from jeton.cli.declaring import OptionSet, command, option
+from jeton.cli.kinds import COUNT
 from jeton.cli.personal import personal_json, say_personal
 
 if TYPE_CHECKING:
@@ -30,59 +30,50 @@ if TYPE_CHECKING:
 _N_SHOWN = 10
 
 
-@click.command(cls=JsonPlaceCommand)
+class _Options(OptionSet):
+    """Options of the command."""
+
+    n_tokens: int | None = option(
+        "New tokens in all, terms and the steps to them included. Without it, only terms.",
+        "N",
+        names="--add",
+        type=COUNT,
+    )
+    terms_file: str | None = option(
+        "Words that are to be one token: one a line.", "FILE", names="--terms"
+    )
+    term_form: Literal["space", "bare", "both"] = option(
+        "How terms stand in text: behind a space, without one, or a token of each.", default="space"
+    )
+    spare_text: str | None = option(
+        "Ids to use first, as in 100261-100275,100277: holes and reserved tokens of the model.",
+        "IDS",
+        names="--spare",
+    )
+    min_frequency: int = option(
+        "Times that something occurs before it becomes a token.", "N", type=COUNT, default=1
+    )
+    max_token_bytes: int | None = option(
+        "Longest token that is learned, for BPE on bytes; any by default.", "N", type=COUNT
+    )
+    pattern: str | None = options.PATTERN
+    special_tokens: tuple[str, ...] = options.SPECIAL_ID
+    output: str = option(
+        "Folder or file of the new tokenizer; the change is written beside it.",
+        "PATH",
+        names="-o --output",
+        required=True,
+    )
+    quiet: bool = option("Say nothing on standard error.")
+    json_file: str | None = options.JSON_PLACE
+
+
+@command()
 @click.argument("tokenizer_name", metavar="TOKENIZER")
 @click.argument("inputs", nargs=-1)
-@click.option(
-    "--add",
-    "n_tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="New tokens in all, terms and the steps to them included. Without it, only terms.",
-)
-@click.option(
-    "--terms", "terms_file", metavar="FILE", help="Words that are to be one token: one a line."
-)
-@click.option(
-    "--term-form",
-    type=click.Choice(["space", "bare", "both"]),
-    default="space",
-    show_default=True,
-    help="How terms stand in text: behind a space, without one, or a token of each.",
-)
-@click.option(
-    "--spare",
-    "spare_text",
-    metavar="IDS",
-    help="Ids to use first, as in 100261-100275,100277: holes and reserved tokens of the model.",
-)
-@click.option(
-    "--min-frequency",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=1,
-    show_default=True,
-    help="Times that something occurs before it becomes a token.",
-)
-@click.option(
-    "--max-token-bytes",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Longest token that is learned, for BPE on bytes; any by default.",
-)
-@reading_options
-@options.pattern_option
-@options.special_id_option
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="PATH",
-    help="Folder or file of the new tokenizer; the change is written beside it.",
-)
-@click.option("--quiet", is_flag=True, help="Say nothing on standard error.")
-@json_place_option
-def extend(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> int:
+def extend(
+    tokenizer_name: str, inputs: tuple[str, ...], *, given: _Options, read: ReadingOptions
+) -> int:
     """Add tokens to a tokenizer: learned from text, or terms that are asked for.
 
     New merges stand behind the old ones and old ids stay, so no text of a BPE tokenizer needs more
@@ -97,32 +88,32 @@ def extend(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> int:
     """
     from jeton.adapt.extending import extend as extend_tokenizer
     from jeton.adapt.saving import adapted_target, save_adapted
-    from jeton.cli.adapt.ids import parse_ids
+    from jeton.cli.adapt.common import parse_ids
     from jeton.corpus import read_terms
 
-    check_json_place(given["json_file"], given["output"])
-    refuse_source(given["output"], tokenizer_name)
+    check_json_place(given.json_file, given.output)
+    refuse_source(given.output, tokenizer_name)
     base = options.load_tokenizer(
-        tokenizer_name, pattern=given["pattern"], special_tokens=given["special_tokens"]
+        tokenizer_name, pattern=given.pattern, special_tokens=given.special_tokens
     )
-    target = adapted_target(base, given["output"])
-    terms = read_terms(given["terms_file"]) if given["terms_file"] else []
-    with reading_of(given, quiet=given["quiet"]) as reading:
+    target = adapted_target(base, given.output)
+    terms = read_terms(given.terms_file) if given.terms_file else []
+    with reading_of(read, quiet=given.quiet) as reading:
         found = extend_tokenizer(
             list(inputs) or None,
             base=base,
-            n_tokens=given["n_tokens"],
+            n_tokens=given.n_tokens,
             terms=terms,
-            term_form=given["term_form"],
-            spare=parse_ids(given["spare_text"]),
-            min_frequency=given["min_frequency"],
-            max_token_bytes=given["max_token_bytes"],
+            term_form=given.term_form,
+            spare=parse_ids(given.spare_text),
+            min_frequency=given.min_frequency,
+            max_token_bytes=given.max_token_bytes,
             reading=reading,
         )
     saved = save_adapted(found.tokenizer, found.change, target)
-    if not write_json(given["json_file"], lambda: _as_json(found, saved)):
+    if not write_json(given.json_file, lambda: _as_json(found, saved)):
         write_file_names(saved)
-    if not given["quiet"]:
+    if not given.quiet:
         _say(found)
     return 1 if found.held_out is not None and found.held_out.n_longer_documents else 0
 

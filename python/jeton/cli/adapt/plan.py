@@ -2,83 +2,71 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from jeton._plain import less
-from jeton.cli import options, planning_options, streams
-from jeton.cli.adapt.json_place import (
-    JsonPlaceCommand,
+from jeton._plain import less, picked
+from jeton.cli import options, streams
+from jeton.cli.adapt.common import (
+    ReadingOptions,
     check_json_place,
-    json_place_option,
+    reading_of,
     write_json,
 )
-from jeton.cli.adapt.reading_options import reading_of, reading_options
 from jeton.cli.adapt.terms import model_of
-from jeton.cli.finite import FiniteRange
+from jeton.cli.declaring import OptionSet, command, option
+from jeton.cli.kinds import AMOUNT, COUNT
 
 if TYPE_CHECKING:
     from jeton.adapt.migration import MigrationPlan
     from jeton.economics.ledger import Ledger
 
 
-@click.command(cls=JsonPlaceCommand)
+class _Options(OptionSet):
+    """Options of the command."""
+
+    old_name: str = option("The model's tokenizer.", "T", names="--old", required=True)
+    new_name: str = option("The one that it may get.", "T", names="--new", required=True)
+    model: str = options.PLANNED_MODEL
+    gpu: str = options.PLANNED_GPU
+    output_tokens: float | None = option(
+        "Tokens generated after each document, in tokens of today; of logs their mean by default.",
+        "N",
+        type=AMOUNT,
+    )
+    requests_per_day: float | None = option(
+        "Requests a day, for months to break even and the best way.", "N", type=AMOUNT
+    )
+    logs: bool = option(
+        "The inputs are request logs: output and requests a day are those of the log, and the "
+        "ledger says what the requests cost."
+    )
+    model_map: str | None = option(
+        "With --logs: your own names of models and deployments, as for `jeton audit`.",
+        "F",
+        type=click.Path(exists=True, dir_okay=False),
+    )
+    extension_tokens: int = option(
+        "Tokens on which new rows alone are trained: an assumption.",
+        "N",
+        type=COUNT,
+        default=50_000_000,
+    )
+    continued_tokens: int = option(
+        "Tokens of continued pretraining: an assumption.", "N", type=COUNT, default=5_000_000_000
+    )
+    pretraining_tokens: int | None = option(
+        "Tokens of a training from nothing; 20 for each parameter by default.", "N", type=COUNT
+    )
+    quiet: bool = option("Show no progress.")
+    json_file: str | None = options.JSON_PLACE
+
+
+@command()
 @click.argument("inputs", nargs=-1, required=True)
-@click.option("--old", "old_name", required=True, metavar="T", help="The model's tokenizer.")
-@click.option("--new", "new_name", required=True, metavar="T", help="The one that it may get.")
-@planning_options.model_option
-@planning_options.gpu_option
-@click.option(
-    "--output-tokens",
-    type=FiniteRange(min=0),
-    metavar="N",
-    help="Tokens generated after each document, in tokens of today; of logs their mean by default.",
-)
-@click.option(
-    "--requests-per-day",
-    type=FiniteRange(min=0),
-    metavar="N",
-    help="Requests a day, for months to break even and the best way.",
-)
-@click.option(
-    "--logs",
-    is_flag=True,
-    help="The inputs are request logs: output and requests a day are those of the log, and the "
-    "ledger says what the requests cost.",
-)
-@click.option(
-    "--model-map",
-    metavar="F",
-    type=click.Path(exists=True, dir_okay=False),
-    help="With --logs: your own names of models and deployments, as for `jeton audit`.",
-)
-@click.option(
-    "--extension-tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=50_000_000,
-    show_default=True,
-    help="Tokens on which new rows alone are trained: an assumption.",
-)
-@click.option(
-    "--continued-tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=5_000_000_000,
-    show_default=True,
-    help="Tokens of continued pretraining: an assumption.",
-)
-@click.option(
-    "--pretraining-tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Tokens of a training from nothing; 20 for each parameter by default.",
-)
-@reading_options
-@click.option("--quiet", is_flag=True, help="Show no progress.")
-@json_place_option
-def plan(inputs: tuple[str, ...], **given: Any) -> None:
+def plan(inputs: tuple[str, ...], *, given: _Options, read: ReadingOptions) -> None:
     """Lay the ways to a new vocabulary side by side: nothing, extension, training on, all anew.
 
     Tokens are measured on the text, a document a request; with --logs on what was sent. Training
@@ -95,46 +83,42 @@ def plan(inputs: tuple[str, ...], **given: Any) -> None:
     from jeton.catalog.model_map import read_model_map
     from jeton.errors import AdaptError
 
-    if given["model_map"] and not given["logs"]:
+    if given.model_map and not given.logs:
         raise click.UsageError("--model-map is for request logs; say --logs too")
-    check_json_place(given["json_file"])
-    old = options.load_tokenizer(given["old_name"])
-    new = options.load_tokenizer(given["new_name"])
-    model, gpu, _ = model_of(given["model"], given["gpu"])
+    check_json_place(given.json_file)
+    old = options.load_tokenizer(given.old_name)
+    new = options.load_tokenizer(given.new_name)
+    model, gpu, _ = model_of(given.model, given.gpu)
     try:
         change = change_between(old, new)
     except AdaptError:
         # Rows can be found by the change that lies beside the tokenizer; a plan needs none.
         change = None
-    with reading_of({**given, "hold_out": 0.0}, quiet=given["quiet"]) as reading:
+    with reading_of(read, quiet=given.quiet) as reading:
         found = migration_plan(
             list(inputs),
             old=old,
             new=new,
             model=model,
             gpu=gpu,
-            output_tokens=given["output_tokens"],
-            logs=given["logs"],
-            model_map=read_model_map(given["model_map"]) if given["model_map"] else None,
-            requests_per_day=given["requests_per_day"],
-            extension_tokens=given["extension_tokens"],
-            continued_tokens=given["continued_tokens"],
-            pretraining_tokens=given["pretraining_tokens"],
+            output_tokens=given.output_tokens,
+            logs=given.logs,
+            model_map=read_model_map(given.model_map) if given.model_map else None,
+            requests_per_day=given.requests_per_day,
+            extension_tokens=given.extension_tokens,
+            continued_tokens=given.continued_tokens,
+            pretraining_tokens=given.pretraining_tokens,
             change=change,
-            reading=reading,
+            reading=replace(reading, hold_out=0.0),
         )
-    if not write_json(given["json_file"], lambda: _as_json(found)):
+    if not write_json(given.json_file, lambda: _as_json(found)):
         _show(found)
 
 
 def _as_json(found: MigrationPlan) -> dict[str, Any]:
     return {
         "schema_version": "jeton.adapt_plan/1",
-        "model": found.model,
-        "gpu": found.gpu,
-        "n_documents": found.n_documents,
-        "n_tokens_before": found.n_tokens_before,
-        "n_tokens_after": found.n_tokens_after,
+        **picked(found, "model gpu n_documents n_tokens_before n_tokens_after"),
         "logged": None
         if found.ledger_now is None or found.ledger_then is None
         else {
@@ -183,20 +167,20 @@ def _show(found: MigrationPlan) -> None:
         f"{found.n_documents:,} documents: {found.n_tokens_before:,} tokens now, "
         f"{found.n_tokens_after:,} then ({share:+.2%}); {found.model} on {found.gpu}"
     )
-    tables.print_table(
-        ["WAY", "GPU-HOURS", "USD ONCE", "USD/1M REQUESTS", "BREAK-EVEN REQUESTS", "MONTHS"],
-        [
-            [
-                way.name,
-                f"{way.gpu_hours:,.1f}",
-                f"{way.usd_once:,.2f}",
-                f"{way.usd_per_request * 1_000_000:,.2f}",
-                "never" if way.break_even_requests is None else f"{way.break_even_requests:,}",
-                "" if way.break_even_months is None else f"{way.break_even_months:,.1f}",
-            ]
-            for way in found.ways
-        ],
-        right=["GPU-HOURS", "USD ONCE", "USD/1M REQUESTS", "BREAK-EVEN REQUESTS", "MONTHS"],
+    tables.print_rows(
+        found.ways,
+        {
+            "WAY": lambda way: way.name,
+            ">GPU-HOURS": lambda way: f"{way.gpu_hours:,.1f}",
+            ">USD ONCE": lambda way: f"{way.usd_once:,.2f}",
+            ">USD/1M REQUESTS": lambda way: f"{way.usd_per_request * 1_000_000:,.2f}",
+            ">BREAK-EVEN REQUESTS": lambda way: (
+                "never" if way.break_even_requests is None else f"{way.break_even_requests:,}"
+            ),
+            ">MONTHS": lambda way: (
+                "" if way.break_even_months is None else f"{way.break_even_months:,.1f}"
+            ),
+        },
     )
     now, best = found.ways[0], next((w for w in found.ways if w.name == found.best), None)
     if best is not None and best is not now:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, streams
-from jeton.cli.adapt.json_place import (
-    JsonPlaceCommand,
+from jeton.cli.adapt.common import (
+    ReadingOptions,
+    change_json,
     check_json_place,
-    json_place_option,
-    write_json,
-)
-from jeton.cli.adapt.reading_options import (
     held_out_json,
     reading_of,
-    reading_options,
+    refuse_source,
     say_held_out,
+    write_file_names,
+    write_json,
+    written_files,
 )
-from jeton.cli.adapt.saved import change_json, write_file_names, written_files
-from jeton.cli.adapt.sources import refuse_source
+from jeton.cli.declaring import OptionSet, command, option
+from jeton.cli.kinds import COUNT
 
 if TYPE_CHECKING:
     from jeton.adapt.pruning import Pruned
@@ -29,36 +29,38 @@ if TYPE_CHECKING:
 _N_SHOWN = 10
 
 
-@click.command(cls=JsonPlaceCommand)
+class _Options(OptionSet):
+    """Options of the command."""
+
+    n_tokens: int = option(
+        "Tokens that are to be left, special and added ones included.",
+        "N",
+        names="--to",
+        type=COUNT,
+        required=True,
+    )
+    keep_file: str | None = option("Words whose tokens stay: one a line.", "FILE", names="--keep")
+    keep_ids: bool = option(
+        "Leave ids as they are, with holes in place of what goes; else ids become compact."
+    )
+    pattern: str | None = options.PATTERN
+    special_tokens: tuple[str, ...] = options.SPECIAL_ID
+    output: str = option(
+        "Folder or file of the new tokenizer; the change is written beside it.",
+        "PATH",
+        names="-o --output",
+        required=True,
+    )
+    quiet: bool = option("Say nothing on standard error.")
+    json_file: str | None = options.JSON_PLACE
+
+
+@command()
 @click.argument("tokenizer_name", metavar="TOKENIZER")
 @click.argument("inputs", nargs=-1, required=True)
-@click.option(
-    "--to",
-    "n_tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    required=True,
-    help="Tokens that are to be left, special and added ones included.",
-)
-@click.option("--keep", "keep_file", metavar="FILE", help="Words whose tokens stay: one a line.")
-@click.option(
-    "--keep-ids",
-    is_flag=True,
-    help="Leave ids as they are, with holes in place of what goes; else ids become compact.",
-)
-@reading_options
-@options.pattern_option
-@options.special_id_option
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="PATH",
-    help="Folder or file of the new tokenizer; the change is written beside it.",
-)
-@click.option("--quiet", is_flag=True, help="Say nothing on standard error.")
-@json_place_option
-def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
+def prune(
+    tokenizer_name: str, inputs: tuple[str, ...], *, given: _Options, read: ReadingOptions
+) -> None:
     """Take tokens out that a text does not need, those first that cost it least.
 
     In BPE only tokens go that no other token is made of. Bytes, single characters, special and
@@ -73,26 +75,26 @@ def prune(tokenizer_name: str, inputs: tuple[str, ...], **given: Any) -> None:
     from jeton.adapt.saving import adapted_target, save_adapted
     from jeton.corpus import read_terms
 
-    check_json_place(given["json_file"], given["output"])
-    refuse_source(given["output"], tokenizer_name)
+    check_json_place(given.json_file, given.output)
+    refuse_source(given.output, tokenizer_name)
     base = options.load_tokenizer(
-        tokenizer_name, pattern=given["pattern"], special_tokens=given["special_tokens"]
+        tokenizer_name, pattern=given.pattern, special_tokens=given.special_tokens
     )
-    target = adapted_target(base, given["output"])
-    keep = read_terms(given["keep_file"]) if given["keep_file"] else []
-    with reading_of(given, quiet=given["quiet"]) as reading:
+    target = adapted_target(base, given.output)
+    keep = read_terms(given.keep_file) if given.keep_file else []
+    with reading_of(read, quiet=given.quiet) as reading:
         found = prune_tokenizer(
             list(inputs),
             base=base,
-            n_tokens=given["n_tokens"],
+            n_tokens=given.n_tokens,
             keep=keep,
-            keep_ids=given["keep_ids"],
+            keep_ids=given.keep_ids,
             reading=reading,
         )
     saved = save_adapted(found.tokenizer, found.change, target)
-    if not write_json(given["json_file"], lambda: _as_json(found, saved)):
+    if not write_json(given.json_file, lambda: _as_json(found, saved)):
         write_file_names(saved)
-    if not given["quiet"]:
+    if not given.quiet:
         streams.say(
             f"{len(found.removed):,} tokens went, {saved.tokenizer.n_tokens:,} are left, of which "
             f"{found.n_protected:,} could not go; {saved.change.n_new_ids:,} ids"

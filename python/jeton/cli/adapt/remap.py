@@ -7,71 +7,48 @@ from typing import Any
 
 import click
 
-from jeton.cli import streams
-from jeton.cli.adapt.json_place import (
-    JsonPlaceCommand,
+from jeton.cli import options, streams
+from jeton.cli.adapt.common import (
     check_json_place,
-    json_place_option,
     write_json,
 )
+from jeton.cli.declaring import command, option
 
 
-@click.command(cls=JsonPlaceCommand)
+@command()
 @click.argument("files", nargs=-1, required=True)
-@click.option(
-    "--change",
-    "change_path",
-    required=True,
-    metavar="PATH",
-    help="vocabulary_change.json, or the folder of the new tokenizer that has it.",
-)
-@click.option(
-    "--dtype",
-    metavar="TYPE",
-    help="Type of the numbers in a plain .bin, as in uint16; Megatron's index says it by itself.",
-)
-@click.option(
-    "--ignore",
-    type=int,
-    multiple=True,
-    metavar="N",
-    help="A number that is no id and stays, as -100 in labels. Repeatable.",
-)
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="NAME",
-    default=("input_ids",),
-    show_default=True,
-    help="Column of ids in Parquet or JSONL; all others stay. Repeatable.",
-)
-@click.option(
-    "--labels",
-    metavar="NAME",
-    help="Column of labels in Parquet or JSONL, in which -100 stays; '' for none. By default "
-    "`labels`, where it repeats the ids.",
-)
-@click.option(
-    "--as-cut",
-    is_flag=True,
-    help="Also if the vocabulary has new tokens: the text stays cut as it was.",
-)
-@click.option(
-    "-o", "--output", required=True, metavar="PATH", help="File to write; a folder for several."
-)
-@json_place_option
 def remap(
     files: tuple[str, ...],
-    change_path: str,
-    dtype: str | None,
-    ignore: tuple[int, ...],
-    columns: tuple[str, ...],
-    labels: str | None,
-    output: str,
     *,
-    as_cut: bool,
-    json_file: str | None,
+    change_path: str = option(
+        "vocabulary_change.json, or the folder of the new tokenizer that has it.",
+        "PATH",
+        names="--change",
+        required=True,
+    ),
+    dtype: str | None = option(
+        "Type of the numbers in a plain .bin, as in uint16; Megatron's index says it by itself.",
+        "TYPE",
+    ),
+    ignore: tuple[int, ...] = option(
+        "A number that is no id and stays, as -100 in labels. Repeatable.", "N"
+    ),
+    columns: tuple[str, ...] = option(
+        "Column of ids in Parquet or JSONL; all others stay. Repeatable.",
+        "NAME",
+        names="--column",
+        default=("input_ids",),
+    ),
+    labels: str | None = option(
+        "Column of labels in Parquet or JSONL, in which -100 stays; '' for none. By default "
+        "`labels`, where it repeats the ids.",
+        "NAME",
+    ),
+    as_cut: bool = option("Also if the vocabulary has new tokens: the text stays cut as it was."),
+    output: str = option(
+        "File to write; a folder for several.", "PATH", names="-o --output", required=True
+    ),
+    json_file: str | None = options.JSON_PLACE,
 ) -> None:
     """Make files of old token ids files of new ones, where that is exact.
 

@@ -5,32 +5,32 @@ from __future__ import annotations
 import click
 
 from jeton.cli import options, streams
-from jeton.cli.adapt.json_place import (
-    JsonPlaceCommand,
+from jeton.cli.adapt.common import (
+    change_json,
     check_json_place,
-    json_place_option,
+    refuse_source,
+    write_file_names,
     write_json,
+    written_files,
 )
-from jeton.cli.adapt.saved import change_json, write_file_names, written_files
-from jeton.cli.adapt.sources import refuse_source
+from jeton.cli.declaring import command, option
 
 
-@click.command(cls=JsonPlaceCommand)
+@command()
 @click.argument("old_name", metavar="OLD")
 @click.argument("new_name", metavar="NEW")
-@click.option(
-    "--force", is_flag=True, help="Go on although the two cut numbers by different rules."
-)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="PATH",
-    help="Folder or file for the new tokenizer; the change is written beside it.",
-)
-@json_place_option
 def replace(
-    old_name: str, new_name: str, output: str, *, force: bool, json_file: str | None
+    old_name: str,
+    new_name: str,
+    *,
+    force: bool = option("Go on although the two cut numbers by different rules."),
+    output: str = option(
+        "Folder or file for the new tokenizer; the change is written beside it.",
+        "PATH",
+        names="-o --output",
+        required=True,
+    ),
+    json_file: str | None = options.JSON_PLACE,
 ) -> None:
     """Give a model another tokenizer: its rows are found by the bytes of tokens.
 

@@ -6,98 +6,78 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options, streams
-from jeton.cli.adapt.json_place import (
-    JsonPlaceCommand,
+from jeton.cli.adapt.common import (
     check_json_place,
-    json_place_option,
     write_json,
 )
-from jeton.cli.finite import FiniteRange
+from jeton.cli.declaring import OptionSet, command, option
+from jeton.cli.kinds import AMOUNT, FiniteRange
 
 if TYPE_CHECKING:
     from jeton.adapt.shadowing import PairedDifference, Shadow, Side, Stage
     from jeton.economics.ledger import Ledger, NotPriced
 
 
-@click.command(cls=JsonPlaceCommand)
+class _Options(OptionSet):
+    """Options of the command."""
+
+    a_name: str = option(
+        "Today's side: TOKENIZER, TOKENIZER@PRICE or TOKENIZER@MODEL,GPU.",
+        "SIDE",
+        names="--a",
+        required=True,
+    )
+    b_name: str = option("The other side, likewise.", "SIDE", names="--b", required=True)
+    stages_text: str = option(
+        "Stages in percent of the traffic; after one that is aborted, none is looked at.",
+        "PERCENTS",
+        names="--stage",
+        default="1,10,50,100",
+    )
+    output_tokens: float | None = option(
+        "Tokens generated after each request, in tokens of A; of logs their mean by default.",
+        "N",
+        type=AMOUNT,
+    )
+    logs: bool = option(
+        "The inputs are request logs (OpenAI, Anthropic, OpenTelemetry and others): each "
+        "request is priced as it was used."
+    )
+    model_map: str | None = option(
+        "With --logs: your own names of models and deployments, as for `jeton audit`.",
+        "F",
+        type=click.Path(exists=True, dir_okay=False),
+    )
+    field: str = options.FIELD
+    domain_field: str = option("Field with the name of the domain.", "NAME", default="")
+    salt: str = option("Another text draws other requests into the stages.", "TEXT", default="")
+    max_more_tokens: float = option(
+        "Abort if the mean of tokens surely rises by more.", "SHARE", type=AMOUNT, default=0.0
+    )
+    max_more_tokens_by_domain: float = option(
+        "Abort if the mean of tokens of any domain surely rises by more.",
+        "SHARE",
+        type=AMOUNT,
+        default=0.05,
+    )
+    max_more_usd: float = option(
+        "Abort if the mean of dollars surely rises by more.", "SHARE", type=AMOUNT, default=0.0
+    )
+    max_overflow: float = option(
+        "Abort if more requests fit the context of A and not that of B.",
+        "SHARE",
+        type=FiniteRange(0, 1),
+        default=0.0,
+    )
+    num_threads: int | None = options.THREADS
+    json_file: str | None = options.JSON_PLACE
+
+
+@command()
 @click.argument("inputs", nargs=-1, required=True)
-@click.option(
-    "--a",
-    "a_name",
-    required=True,
-    metavar="SIDE",
-    help="Today's side: TOKENIZER, TOKENIZER@PRICE or TOKENIZER@MODEL,GPU.",
-)
-@click.option("--b", "b_name", required=True, metavar="SIDE", help="The other side, likewise.")
-@click.option(
-    "--stage",
-    "stages_text",
-    metavar="PERCENTS",
-    default="1,10,50,100",
-    show_default=True,
-    help="Stages in percent of the traffic; after one that is aborted, none is looked at.",
-)
-@click.option(
-    "--output-tokens",
-    type=FiniteRange(min=0),
-    metavar="N",
-    help="Tokens generated after each request, in tokens of A; of logs their mean by default.",
-)
-@click.option(
-    "--logs",
-    is_flag=True,
-    help="The inputs are request logs (OpenAI, Anthropic, OpenTelemetry and others): each request "
-    "is priced as it was used.",
-)
-@click.option(
-    "--model-map",
-    metavar="F",
-    type=click.Path(exists=True, dir_okay=False),
-    help="With --logs: your own names of models and deployments, as for `jeton audit`.",
-)
-@options.field_option
-@click.option(
-    "--domain-field", metavar="NAME", default="", help="Field with the name of the domain."
-)
-@click.option(
-    "--salt", metavar="TEXT", default="", help="Another text draws other requests into the stages."
-)
-@click.option(
-    "--max-more-tokens",
-    type=FiniteRange(min=0),
-    metavar="SHARE",
-    default=0.0,
-    show_default=True,
-    help="Abort if the mean of tokens surely rises by more.",
-)
-@click.option(
-    "--max-more-tokens-by-domain",
-    type=FiniteRange(min=0),
-    metavar="SHARE",
-    default=0.05,
-    show_default=True,
-    help="Abort if the mean of tokens of any domain surely rises by more.",
-)
-@click.option(
-    "--max-more-usd",
-    type=FiniteRange(min=0),
-    metavar="SHARE",
-    default=0.0,
-    show_default=True,
-    help="Abort if the mean of dollars surely rises by more.",
-)
-@click.option(
-    "--max-overflow",
-    type=FiniteRange(0, 1),
-    metavar="SHARE",
-    default=0.0,
-    show_default=True,
-    help="Abort if more requests fit the context of A and not that of B.",
-)
-@options.threads_option
-@json_place_option
-def shadow(inputs: tuple[str, ...], **given: Any) -> int:
+def shadow(inputs: tuple[str, ...], *, given: _Options) -> int:
     """Compare two tokenizers on logged traffic, with a verdict for each stage.
 
     A document is a request. With --logs, the ledger prices each request on both sides: as it was
@@ -115,29 +95,29 @@ def shadow(inputs: tuple[str, ...], **given: Any) -> int:
     from jeton.adapt.shadowing import shadow as compare
     from jeton.catalog.model_map import read_model_map
 
-    if given["model_map"] and not given["logs"]:
+    if given.model_map and not given.logs:
         raise click.UsageError("--model-map is for request logs; say --logs too")
-    check_json_place(given["json_file"])
+    check_json_place(given.json_file)
     found = compare(
         list(inputs),
-        _side(given["a_name"]),
-        _side(given["b_name"]),
-        stages=_stages(given["stages_text"]),
-        output_tokens=given["output_tokens"],
+        _side(given.a_name),
+        _side(given.b_name),
+        stages=_stages(given.stages_text),
+        output_tokens=given.output_tokens,
         rules=AbortRules(
-            max_more_tokens=given["max_more_tokens"],
-            max_more_tokens_by_domain=given["max_more_tokens_by_domain"],
-            max_more_usd=given["max_more_usd"],
-            max_overflow_share=given["max_overflow"],
+            max_more_tokens=given.max_more_tokens,
+            max_more_tokens_by_domain=given.max_more_tokens_by_domain,
+            max_more_usd=given.max_more_usd,
+            max_overflow_share=given.max_overflow,
         ),
-        field=given["field"],
-        domain_field=given["domain_field"],
-        salt=given["salt"],
-        logs=given["logs"],
-        model_map=read_model_map(given["model_map"]) if given["model_map"] else None,
-        num_threads=given["num_threads"],
+        field=given.field,
+        domain_field=given.domain_field,
+        salt=given.salt,
+        logs=given.logs,
+        model_map=read_model_map(given.model_map) if given.model_map else None,
+        num_threads=given.num_threads,
     )
-    if not write_json(given["json_file"], lambda: _as_json(found)):
+    if not write_json(given.json_file, lambda: _as_json(found)):
         _show(found)
     return 1 if found.is_aborted else 0
 
@@ -216,11 +196,7 @@ def _difference(value: PairedDifference | None) -> dict[str, float] | None:
     if value is None:
         return None
     return {
-        "mean_a": value.mean_a,
-        "mean_b": value.mean_b,
-        "difference": value.difference,
-        "low": value.low,
-        "high": value.high,
+        **picked(value, "mean_a mean_b difference low high"),
     }
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from jeton._plain import picked
 from jeton.cli import options, streams
-from jeton.cli.adapt.json_place import (
-    JsonPlaceCommand,
+from jeton.cli.adapt.common import (
+    ReadingOptions,
     check_json_place,
-    json_place_option,
+    reading_of,
     write_json,
 )
-from jeton.cli.adapt.reading_options import reading_of, reading_options
-from jeton.cli.finite import FiniteRange
+from jeton.cli.declaring import OptionSet, command, option
+from jeton.cli.kinds import AMOUNT, COUNT
 
 if TYPE_CHECKING:
     from jeton.adapt.term_worth import TermWorth
@@ -24,59 +25,42 @@ if TYPE_CHECKING:
 _N_SHOWN = 25
 
 
-@click.command(cls=JsonPlaceCommand)
+class _Options(OptionSet):
+    """Options of the command."""
+
+    tokenizer_name: str = options.TOKENIZER
+    terms_file: str | None = option("Words to look at first: one a line.", "FILE", names="--terms")
+    n_slots: int | None = option(
+        "Slots to look at: 5,000 by default, or those of the terms if there are any.",
+        "N",
+        names="--slots",
+        type=COUNT,
+    )
+    term_form: Literal["space", "bare", "both"] = option(
+        "How terms stand in text: behind a space, without one, or a token of each.", default="space"
+    )
+    model_name: str | None = option(
+        "Model that would have the slots: a name of `jeton catalog models`, or its folder. Says "
+        "where the next slot costs more than it saves; a folder also tells rows never trained.",
+        "M",
+        names="--model",
+    )
+    gpu_name: str = option("GPU that the model runs on.", "G", names="--gpu", default="h100-sxm")
+    output_tokens: float = option(
+        "Tokens generated after each document, in tokens of today.", "N", type=AMOUNT, default=0.0
+    )
+    requests_per_day: float | None = option(
+        "Requests a day, for money by the month; a document is a request.", "N", type=AMOUNT
+    )
+    pattern: str | None = options.PATTERN
+    special_tokens: tuple[str, ...] = options.SPECIAL_ID
+    quiet: bool = option("Show no progress.")
+    json_file: str | None = options.JSON_PLACE
+
+
+@command()
 @click.argument("inputs", nargs=-1, required=True)
-@options.tokenizer_option
-@click.option("--terms", "terms_file", metavar="FILE", help="Words to look at first: one a line.")
-@click.option(
-    "--slots",
-    "n_slots",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Slots to look at: 5,000 by default, or those of the terms if there are any.",
-)
-@click.option(
-    "--term-form",
-    type=click.Choice(["space", "bare", "both"]),
-    default="space",
-    show_default=True,
-    help="How terms stand in text: behind a space, without one, or a token of each.",
-)
-@click.option(
-    "--model",
-    "model_name",
-    metavar="M",
-    help="Model that would have the slots: a name of `jeton catalog models`, or its folder. Says "
-    "where the next slot costs more than it saves; a folder also tells rows never trained.",
-)
-@click.option(
-    "--gpu",
-    "gpu_name",
-    metavar="G",
-    default="h100-sxm",
-    show_default=True,
-    help="GPU that the model runs on.",
-)
-@click.option(
-    "--output-tokens",
-    type=FiniteRange(min=0),
-    default=0.0,
-    show_default=True,
-    metavar="N",
-    help="Tokens generated after each document, in tokens of today.",
-)
-@click.option(
-    "--requests-per-day",
-    type=FiniteRange(min=0),
-    metavar="N",
-    help="Requests a day, for money by the month; a document is a request.",
-)
-@reading_options
-@options.pattern_option
-@options.special_id_option
-@click.option("--quiet", is_flag=True, help="Show no progress.")
-@json_place_option
-def terms(inputs: tuple[str, ...], **given: Any) -> None:
+def terms(inputs: tuple[str, ...], *, given: _Options, read: ReadingOptions) -> None:
     """List the words that are worth a slot of the vocabulary, and where to stop.
 
     Tokens saved are counted by cutting the text again, each slot beyond those before it. The text
@@ -91,26 +75,26 @@ def terms(inputs: tuple[str, ...], **given: Any) -> None:
     from jeton.adapt.term_worth import term_worth
     from jeton.corpus import read_terms
 
-    check_json_place(given["json_file"])
+    check_json_place(given.json_file)
     base = options.load_tokenizer(
-        given["tokenizer_name"], pattern=given["pattern"], special_tokens=given["special_tokens"]
+        given.tokenizer_name, pattern=given.pattern, special_tokens=given.special_tokens
     )
-    model, gpu, folder = model_of(given["model_name"], given["gpu_name"])
-    with reading_of(given, quiet=given["quiet"]) as reading:
+    model, gpu, folder = model_of(given.model_name, given.gpu_name)
+    with reading_of(read, quiet=given.quiet) as reading:
         found = term_worth(
             list(inputs),
             base=base,
-            terms=read_terms(given["terms_file"]) if given["terms_file"] else (),
-            n_slots=given["n_slots"],
-            term_form=given["term_form"],
+            terms=read_terms(given.terms_file) if given.terms_file else (),
+            n_slots=given.n_slots,
+            term_form=given.term_form,
             model=model,
             gpu=gpu,
             model_folder=folder,
-            output_tokens=given["output_tokens"],
-            requests_per_day=given["requests_per_day"],
+            output_tokens=given.output_tokens,
+            requests_per_day=given.requests_per_day,
             reading=replace(reading, hold_out=0.0),
         )
-    if not write_json(given["json_file"], lambda: _as_json(found)):
+    if not write_json(given.json_file, lambda: _as_json(found)):
         _show(found, has_model=model is not None)
 
 
@@ -129,10 +113,7 @@ def _as_json(found: TermWorth) -> dict[str, Any]:
     stop = found.stop
     return {
         "schema_version": "jeton.adapt_terms/1",
-        "n_documents": found.n_documents,
-        "n_bytes": found.n_bytes,
-        "n_tokens_before": found.n_tokens_before,
-        "n_tokens_after": found.n_tokens_after,
+        **picked(found, "n_documents n_bytes n_tokens_before n_tokens_after"),
         "stop": None
         if stop is None
         else {
@@ -194,20 +175,16 @@ def _show(found: TermWorth, *, has_model: bool) -> None:
         streams.write_line(f"stop after {stop.n_slots:,} slots{more}: {stop.reason}")
         if stop.usd_per_month is not None:
             streams.write_line(f"saves {stop.usd_per_month:,.2f} USD a month at this traffic")
-    tables.print_table(
-        ["SAVED", "+-", "DOCUMENTS", "TOGETHER", "NOW", "TOKEN"],
-        [
-            [
-                f"{slot.n_saved:,}",
-                f"{slot.half_width:,.0f}",
-                f"{slot.n_documents:,}",
-                f"{slot.n_saved_together:,}",
-                str(len(slot.token.parts)),
-                repr(slot.token.token_bytes.decode("utf-8", "replace")),
-            ]
-            for slot in found.slots[:_N_SHOWN]
-        ],
-        right=["SAVED", "+-", "DOCUMENTS", "TOGETHER", "NOW"],
+    tables.print_rows(
+        found.slots[:_N_SHOWN],
+        {
+            ">SAVED": lambda slot: f"{slot.n_saved:,}",
+            ">+-": lambda slot: f"{slot.half_width:,.0f}",
+            ">DOCUMENTS": lambda slot: f"{slot.n_documents:,}",
+            ">TOGETHER": lambda slot: f"{slot.n_saved_together:,}",
+            ">NOW": lambda slot: str(len(slot.token.parts)),
+            "TOKEN": lambda slot: repr(slot.token.token_bytes.decode("utf-8", "replace")),
+        },
     )
     if len(found.slots) > _N_SHOWN:
         streams.write_line(f"and {len(found.slots) - _N_SHOWN:,} more: --json has all")

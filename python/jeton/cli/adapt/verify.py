@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import click
 
-from jeton.cli import streams
-from jeton.cli.adapt.json_place import (
-    JsonPlaceCommand,
+from jeton.cli import options, streams
+from jeton.cli.adapt.common import (
     check_json_place,
-    json_place_option,
     write_json,
 )
+from jeton.cli.declaring import command, option
 
 EXIT_PROVEN, EXIT_FOUND = 0, 1
 
 
-@click.command(cls=JsonPlaceCommand)
+@command()
 @click.argument("output", metavar="OUT")
-@click.option("--base", metavar="MODEL", help="Model that OUT was made of.")
-@click.option(
-    "--as-is",
-    metavar="NAME",
-    multiple=True,
-    help="Tensor that was copied although an axis is as long as the vocabulary. Repeatable.",
-)
-@json_place_option
-def verify(*, output: str, base: str | None, as_is: tuple[str, ...], json_file: str | None) -> int:
+def verify(
+    *,
+    output: str,
+    base: str | None = option("Model that OUT was made of.", "MODEL"),
+    as_is: tuple[str, ...] = option(
+        "Tensor that was copied although an axis is as long as the vocabulary. Repeatable.", "NAME"
+    ),
+    json_file: str | None = options.JSON_PLACE,
+) -> int:
     """Read a model back and prove that the change made it from its base.
 
     Rows are as planned, surviving rows equal bit for bit, other tensors equal byte for byte, and

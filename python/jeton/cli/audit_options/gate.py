@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from jeton.cli import outputs, streams
-from jeton.cli.option_groups import OptionGroup
+from jeton.cli.declaring import OptionSet, option
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,18 +18,32 @@ if TYPE_CHECKING:
 EXIT_PASSED, EXIT_EXCEEDED = 0, 1
 
 
-@dataclass(slots=True)
-class AuditGate:
+class AuditGate(OptionSet, title="Gate"):
     """Request to the gate: `prepare` before the audit, `judge` and `finish` after it."""
 
-    save_baseline: str | None = None
-    baseline: str | None = None
-    against: tuple[str, ...] = ()
-    fail_on: tuple[str, ...] = ()
-    junit: str | None = None
-    sarif: str | None = None
-    gate_json: str | None = None
-    gate_markdown: str | None = None
+    save_baseline: str | None = option(
+        "Save this audit, so that a later one can be compared with it. Holds no text.", "F"
+    )
+    baseline: str | None = option(
+        "Compare with a saved audit, and say what caused each difference.", "F"
+    )
+    against: tuple[str, ...] = option(
+        "Audit two corpora side by side: INPUT is the state before, PATH the state after. "
+        "Repeatable.",
+        "PATH",
+    )
+    fail_on: tuple[str, ...] = option(
+        "Exit with 1 if a figure passes a limit: 'tokens_per_document>+2%' against the "
+        "baseline, 'tokens_per_document_p95>4096' by itself, 'DOMAIN:bytes_per_token<-0.1' or "
+        "'*:...' for a domain; @FILE reads one limit a line. Repeatable.",
+        "BUDGET",
+    )
+    junit: str | None = option("Write the verdict as JUnit XML.", "F")
+    sarif: str | None = option("Write the verdict and the findings as SARIF 2.1.", "F")
+    gate_json: str | None = option("Write the verdict as JSON; - is standard output.", "F")
+    gate_markdown: str | None = option(
+        "Write the verdict as Markdown, for a pull request; - is standard output.", "F"
+    )
 
     _budgets: Sequence[Budget] = ()
     _baseline: Baseline | None = None
@@ -58,7 +69,7 @@ class AuditGate:
             FormatError: The baseline is none.
             OSError: It cannot be read, or a folder to write in is missing.
         """
-        if all(not getattr(self, item.name) for item in fields(self)):
+        if self.first_given() is None:
             return
         from jeton.auditing.gate import Baseline, Collector, read_budgets
 
@@ -183,65 +194,19 @@ class AuditGate:
             "--gate-json": self.gate_json,
             "--gate-markdown": self.gate_markdown,
         }
-        for option, name in places.items():
+        for written, name in places.items():
             if name is None:
                 continue
             if name == "-":
-                if option not in ("--gate-json", "--gate-markdown"):
-                    raise UsageError(f"{option} wants a file, not standard output")
+                if written not in ("--gate-json", "--gate-markdown"):
+                    raise UsageError(f"{written} wants a file, not standard output")
                 if stdout_is_taken or self.gate_json == self.gate_markdown:
-                    raise UsageError(f"{option} - is one output too many on standard output")
+                    raise UsageError(f"{written} - is one output too many on standard output")
                 continue
             path = Path(name)
             if path.is_dir():
-                raise UsageError(f"{option} {name} is a folder; expected a file")
-            outputs.check_folder(option, path)
-
-
-GATE = OptionGroup(
-    title="Gate",
-    name="gate",
-    settings=AuditGate,
-    options=(
-        click.option(
-            "--save-baseline",
-            metavar="F",
-            help="Save this audit, so that a later one can be compared with it. Holds no text.",
-        ),
-        click.option(
-            "--baseline",
-            metavar="F",
-            help="Compare with a saved audit, and say what caused each difference.",
-        ),
-        click.option(
-            "--against",
-            metavar="PATH",
-            multiple=True,
-            help="Audit two corpora side by side: INPUT is the state before, PATH the state "
-            "after. Repeatable.",
-        ),
-        click.option(
-            "--fail-on",
-            metavar="BUDGET",
-            multiple=True,
-            help="Exit with 1 if a figure passes a limit: 'tokens_per_document>+2%' against the "
-            "baseline, 'tokens_per_document_p95>4096' by itself, 'DOMAIN:bytes_per_token<-0.1' or "
-            "'*:...' for a domain; @FILE reads one limit a line. Repeatable.",
-        ),
-        click.option("--junit", metavar="F", help="Write the verdict as JUnit XML."),
-        click.option(
-            "--sarif", metavar="F", help="Write the verdict and the findings as SARIF 2.1."
-        ),
-        click.option(
-            "--gate-json", metavar="F", help="Write the verdict as JSON; - is standard output."
-        ),
-        click.option(
-            "--gate-markdown",
-            metavar="F",
-            help="Write the verdict as Markdown, for a pull request; - is standard output.",
-        ),
-    ),
-)
+                raise UsageError(f"{written} {name} is a folder; expected a file")
+            outputs.check_folder(written, path)
 
 
 def _is_same(first: str, second: str | None) -> bool:

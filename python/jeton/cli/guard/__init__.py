@@ -8,31 +8,17 @@ from jeton.cli.lazy_group import LazyGroup
 
 __all__ = ["guard"]
 
-_HOMES = {
-    "scan": (
-        "jeton.cli.guard.scan",
-        "scan",
-        "Find what text hides, forges or disguises; clean it by a policy.",
-    ),
-    "vocab": (
-        "jeton.cli.guard.vocab",
-        "vocab",
-        "Find faults and suspicions in a vocabulary, its files and the rows of its model.",
-    ),
-    "sign": (
-        "jeton.cli.guard.signing",
-        "sign",
-        "Sign a lock file with a key, so that a change of it shows.",
-    ),
-    "verify": (
-        "jeton.cli.guard.signing",
-        "verify",
-        "Check the signature of a lock file.",
-    ),
+_LINES = {
+    "scan": "Find what text hides, forges or disguises, and clean it.",
+    "vocab": "Find faults and suspicions in a vocabulary, its files and the rows of its model.",
+    "sign": "Sign a lock file with a key, so that a change of it shows.",
+    "verify": "Check the signature of a lock file.",
 }
 
 
-@click.group(cls=LazyGroup, homes=_HOMES)
+@click.group(
+    cls=LazyGroup, package=__name__, lines=_LINES, modules={"sign": "signing", "verify": "signing"}
+)
 def guard() -> None:
     """Guard a model's input: text that lies, and vocabularies that lie.
 

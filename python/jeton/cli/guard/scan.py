@@ -12,107 +12,61 @@ import click
 
 from jeton._plain import counted
 from jeton.cli import options, outputs, streams, tables
-from jeton.cli.option_groups import SectionedCommand
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import COUNT
 from jeton.cli.progress import progress_bar
 from jeton.errors import EmptyCorpusError, UsageError
 
 if TYPE_CHECKING:
     from jeton.guard import Policy, ScanReport
 
-_SECTIONS = {
-    "Most used": ("policy", "show", "fix", "output"),
-    "Input": (
-        "text",
-        "tokenizer_name",
-        "field",
-        "documents",
-        "file_format",
-        "strict",
-        "on_bad_record",
-    ),
-    "Output": ("as_json", "sarif", "markdown", "html", "quiet"),
-    "Run": ("on", "workers"),
-}
 
 _MAX_SHOWN = 50
 
 
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(sections={"Most used": "policy", "Input": "text", "Output": "as_json", "Run": "on"})
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
-@click.option(
-    "--policy",
-    default="default",
-    show_default=True,
-    metavar="NAME|FILE",
-    help="report, default, strict, or a TOML file with an action for each class.",
-)
-@click.option(
-    "--show", is_flag=True, help="Show each finding in its line, with hidden characters drawn."
-)
-@click.option("--fix", is_flag=True, help="Write the text as the policy leaves it, to -o.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="F",
-    help="With --fix: the cleaned file; - is standard output. For several inputs, a folder.",
-)
-@options.text_option
-@click.option(
-    "-t",
-    "--tokenizer",
-    "tokenizer_name",
-    metavar="T",
-    help="Tokenizer whose special tokens are looked for besides those of public chat formats.",
-)
-@click.option(
-    "--field",
-    metavar="NAME",
-    help="Only this field of JSON, CSV and Parquet, with all strings in it; dots descend, [] "
-    "stands for the elements of a list (messages[].content). By default every string counts.",
-)
-@options.documents_option
-@options.format_option
-@options.strict_option
-@options.on_bad_record_option
-@options.json_option
-@click.option("--sarif", metavar="F", help="Write SARIF 2.1.0 for code scanning.")
-@outputs.markdown_option
-@click.option("--html", metavar="F", help="Write one self-contained page.")
-@click.option(
-    "-q", "--quiet", is_flag=True, help="No table and no progress, only files and exit code."
-)
-@click.option(
-    "--on",
-    type=click.Choice(["local", "ray"]),
-    default="local",
-    show_default=True,
-    help="Where the files are scanned: here, or as tasks on a Ray cluster, one a file.",
-)
-@click.option(
-    "--workers", type=click.IntRange(min=1), metavar="N", help="With --on ray: tasks at a time."
-)
 def scan(
     *,
     inputs: tuple[str, ...],
-    policy: str,
-    show: bool,
-    fix: bool,
-    output: str | None,
-    text: str | None,
-    tokenizer_name: str | None,
-    field: str | None,
-    documents: Literal["file", "line"],
-    file_format: Literal["auto", "text", "jsonl"],
-    strict: bool,
-    on_bad_record: Literal["stop", "skip"],
-    as_json: bool,
-    sarif: str | None,
-    markdown: str | None,
-    html: str | None,
-    quiet: bool,
-    on: Literal["local", "ray"],
-    workers: int | None,
-) -> None:
+    policy: str = option(
+        "report, default, strict, or a TOML file with an action for each class.",
+        "NAME|FILE",
+        default="default",
+    ),
+    show: bool = option("Show each finding in its line, with hidden characters drawn."),
+    fix: bool = option("Write the text as the policy leaves it, to -o."),
+    output: str | None = option(
+        "With --fix: the cleaned file; - is standard output. For several inputs, a folder.",
+        "F",
+        names="-o --output",
+    ),
+    text: str | None = options.TEXT,
+    tokenizer_name: str | None = option(
+        "Tokenizer whose special tokens are looked for besides those of public chat formats.",
+        "T",
+        names="-t --tokenizer",
+    ),
+    field: str | None = option(
+        "Only this field of JSON, CSV and Parquet, with all strings in it; dots descend, [] "
+        "stands for the elements of a list (messages[].content). By default every string counts.",
+        "NAME",
+    ),
+    documents: Literal["file", "line"] = options.DOCUMENTS,
+    file_format: Literal["auto", "text", "jsonl"] = options.FORMAT,
+    strict: bool = options.STRICT,
+    on_bad_record: Literal["stop", "skip"] = options.ON_BAD_RECORD,
+    as_json: bool = options.JSON,
+    sarif: str | None = option("Write SARIF 2.1.0 for code scanning.", "F"),
+    markdown: str | None = options.MARKDOWN,
+    html: str | None = option("Write one self-contained page.", "F"),
+    quiet: bool = option("No table and no progress, only files and exit code.", names="-q --quiet"),
+    on: Literal["local", "ray"] = option(
+        "Where the files are scanned: here, or as tasks on a Ray cluster, one a file.",
+        default="local",
+    ),
+    workers: int | None = option("With --on ray: tasks at a time.", "N", type=COUNT),
+) -> int:
     """Find what text hides, forges or disguises, and clean it.
 
     INPUT is a file, a folder, a quoted glob or - for standard input: text, JSON Lines, CSV or
@@ -137,7 +91,7 @@ def scan(
     if fix:
         if on == "ray":
             raise UsageError("--fix works on this machine only; leave out --on ray")
-        code = _fix(
+        return _fix(
             inputs,
             output,
             text,
@@ -149,7 +103,6 @@ def scan(
             on_bad_record=on_bad_record,
             quiet=quiet,
         )
-        click.get_current_context().exit(code)
     if output is not None:
         raise UsageError(
             "-o is for --fix\nhint: --json, --sarif, --markdown and --html write reports"
@@ -198,7 +151,7 @@ def scan(
     _warn(found)
     if not quiet:
         outputs.say_written(sarif, markdown, html)
-    click.get_current_context().exit(code)
+    return code
 
 
 def _print(found: ScanReport, *, show: bool) -> None:
@@ -247,12 +200,7 @@ def _print(found: ScanReport, *, show: bool) -> None:
 
 
 def _warn(found: ScanReport) -> None:
-    if found.n_replaced_documents:
-        streams.say(
-            "jeton: warning: bytes that are not UTF-8 in "
-            f"{counted(found.n_replaced_documents, 'document')} were replaced by U+FFFD; "
-            "--strict makes this an error"
-        )
+    streams.warn_replaced_in(found.n_replaced_documents)
     streams.warn_left_out(n_null=found.n_null, n_bad=found.n_bad)
 
 

@@ -7,18 +7,22 @@ from pathlib import Path
 import click
 
 from jeton.cli import options, outputs, streams
+from jeton.cli.declaring import command, option
 
 
 def _signature_of(lock: str, signature: str | None) -> str:
     return signature or f"{lock}.sig"
 
 
-@click.command()
+@command()
 @click.argument("lock", metavar="LOCK")
-@click.option("--private-key", required=True, metavar="FILE", help="PEM file of an EC key.")
-@click.option("-o", "--output", metavar="F", help="The signature; by default LOCK.sig.")
-@options.json_option
-def sign(*, lock: str, private_key: str, output: str | None, as_json: bool) -> None:
+def sign(
+    *,
+    lock: str,
+    private_key: str = option("PEM file of an EC key.", "FILE", required=True),
+    output: str | None = option("The signature; by default LOCK.sig.", "F", names="-o --output"),
+    as_json: bool = options.JSON,
+) -> None:
     """Sign a lock file with a key, so that a change of it shows.
 
     The signature is a sigstore bundle, which `model_signing verify` reads too. Needs the extra
@@ -40,12 +44,15 @@ def sign(*, lock: str, private_key: str, output: str | None, as_json: bool) -> N
     outputs.say_written(target)
 
 
-@click.command()
+@command()
 @click.argument("lock", metavar="LOCK")
-@click.option("--public-key", required=True, metavar="FILE", help="PEM file of the public key.")
-@click.option("--signature", metavar="F", help="The signature; by default LOCK.sig.")
-@options.json_option
-def verify(*, lock: str, public_key: str, signature: str | None, as_json: bool) -> None:
+def verify(
+    *,
+    lock: str,
+    public_key: str = option("PEM file of the public key.", "FILE", required=True),
+    signature: str | None = option("The signature; by default LOCK.sig.", "F"),
+    as_json: bool = options.JSON,
+) -> int:
     """Check the signature of a lock file.
 
     Exit code 1: the file or the signature is another, or the key is not the signer's.
@@ -67,5 +74,4 @@ def verify(*, lock: str, public_key: str, signature: str | None, as_json: bool) 
         streams.write_line("the signature is of this file and this key")
     else:
         streams.write_line(f"not verified: {streams.shown(reason)}")
-    if not is_verified:
-        click.get_current_context().exit(1)
+    return 0 if is_verified else 1

@@ -7,39 +7,29 @@ from typing import TYPE_CHECKING
 import click
 
 from jeton.cli import options, outputs, streams, tables
+from jeton.cli.declaring import command, option
 
 if TYPE_CHECKING:
     from jeton.guard import VocabularyReport
 
 
-@click.command()
+@command()
 @click.argument("tokenizer", metavar="T")
-@click.option("--model", metavar="DIR", help="Model directory: configuration, templates, weights.")
-@click.option(
-    "--base", metavar="T0", help="The tokenizer that it should be: every difference is told."
-)
-@click.option(
-    "--fail-at",
-    type=click.Choice(["info", "warning", "error", "critical"]),
-    default="error",
-    show_default=True,
-    help="Severity from which on the exit code is 1.",
-)
-@options.json_option
-@click.option("--sarif", metavar="F", help="Write SARIF 2.1.0 for code scanning.")
-@outputs.markdown_option
-@click.option("-q", "--quiet", is_flag=True, help="Nothing but files and the exit code.")
 def vocab(
     *,
     tokenizer: str,
-    model: str | None,
-    base: str | None,
-    fail_at: str,
-    as_json: bool,
-    sarif: str | None,
-    markdown: str | None,
-    quiet: bool,
-) -> None:
+    model: str | None = option("Model directory: configuration, templates, weights.", "DIR"),
+    base: str | None = option("The tokenizer that it should be: every difference is told.", "T0"),
+    fail_at: str = option(
+        "Severity from which on the exit code is 1.",
+        type=click.Choice(["info", "warning", "error", "critical"]),
+        default="error",
+    ),
+    as_json: bool = options.JSON,
+    sarif: str | None = option("Write SARIF 2.1.0 for code scanning.", "F"),
+    markdown: str | None = options.MARKDOWN,
+    quiet: bool = option("Nothing but files and the exit code.", names="-q --quiet"),
+) -> int:
     """Find faults and suspicions in a vocabulary, its files and the rows of its model.
 
     T is a name, a file or a folder; a file that makes no tokenizer is looked at all the same.
@@ -66,7 +56,7 @@ def vocab(
         _print(found)
     if not quiet:
         outputs.say_written(sarif, markdown)
-    click.get_current_context().exit(code)
+    return code
 
 
 def _print(found: VocabularyReport) -> None:
@@ -75,9 +65,13 @@ def _print(found: VocabularyReport) -> None:
         streams.write_line("nothing found")
         return
     streams.write_line("")
-    tables.print_table(
-        ["Severity", "Kind", "Found"],
-        [[f.severity.value, f.kind, streams.shown(f.what)] for f in found.findings],
+    tables.print_rows(
+        found.findings,
+        {
+            "Severity": lambda f: f.severity.value,
+            "Kind": lambda f: f.kind,
+            "Found": lambda f: streams.shown(f.what),
+        },
     )
     for finding in found.findings:
         if not finding.examples and finding.severity.rank == 0:

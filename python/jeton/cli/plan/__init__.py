@@ -8,26 +8,16 @@ from jeton.cli.lazy_group import LazyGroup
 
 __all__ = ["plan"]
 
-_HOMES = {
-    "admission": (
-        "jeton.cli.plan.admission",
-        "admission",
-        "Say which policy of admission serves a trace best, and the settings that come closest.",
-    ),
-    "chunks": (
-        "jeton.cli.plan.chunks",
-        "chunks",
-        "Say how many prompt tokens a step reads best, and where the edges of buckets lie.",
-    ),
-    "fleet": (
-        "jeton.cli.plan.fleet",
-        "fleet",
-        "Say how many servers of which GPU answer a trace in time, peaks included, and the bill.",
-    ),
+_LINES = {
+    "admission": "Say which policy of admission serves a trace best, and the settings that come "
+    "closest.",
+    "chunks": "Say how many prompt tokens a step reads best, and where the edges of buckets lie.",
+    "fleet": "Say how many servers of which GPU answer a trace in time, peaks included, and the "
+    "bill.",
 }
 
 
-@click.group(cls=LazyGroup, homes=_HOMES)
+@click.group(cls=LazyGroup, package=__name__, lines=_LINES)
 def plan() -> None:
     """Plan serving: who is admitted, in which steps, on how many GPUs.
 

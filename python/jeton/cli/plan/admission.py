@@ -3,132 +3,80 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import outputs
-from jeton.cli.finite import FiniteRange
-from jeton.cli.memory_options import MEMORY_SECTION, memory_options, plan_for
-from jeton.cli.option_groups import SectionedCommand
-from jeton.cli.plan.options import (
-    NumberList,
-    Usd,
-    limit_options,
-    model_option,
-    read_traffic,
-    step_overhead_option,
-    trace_options,
-)
-from jeton.cli.plan.writing import write_plan
+from jeton.cli import options
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import NUMBERS, POSITIVE, USD
+from jeton.cli.memory_options import EngineOptions
+from jeton.cli.plan.writing import read_traffic, write_plan
 from jeton.cli.progress import progress_bar
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
     from jeton.economics.admission import Policy
 
-_SECTIONS = {
-    "Most used": ("model", "gpu", "objective", "ttft", "tpot", "html", "json_file"),
-    "Traffic": ("rate", "strict", "seeds", "requests", "window", "loads"),
-    "Policies": ("policies", "prefix_cache", "step_overhead_ms", "usd_per_hour"),
-    "Memory": MEMORY_SECTION,
-    "Output": ("markdown", "quiet"),
-}
 
-
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
+@command(
+    sections={
+        "Most used": "model gpu objective ttft tpot html json_file",
+        "Traffic": "rate strict seeds requests window loads",
+        "Policies": "policies",
+        "Output": "markdown",
+    },
+)
 @click.argument("trace", metavar="TRACE")
-@model_option
-@click.option(
-    "--gpu", required=True, metavar="G", help="GPU that it runs on; `jeton catalog gpus`."
-)
-@click.option(
-    "--objective",
-    type=click.Choice(["goodput", "ttft", "cost", "utilisation"]),
-    default="goodput",
-    show_default=True,
-    help="Figure that is sought: most answers in time a second, the quickest first token, fewest "
-    "dollars for tokens in time, the fullest cache.",
-)
-@limit_options
-@trace_options
-@click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    metavar="P",
-    help="Policy to compare, such as peak or peak,shortest for the shortest predicted request "
-    "first. Repeatable; by default all, in the usual order, and three the other way.",
-)
-@click.option(
-    "--loads",
-    type=NumberList(),
-    metavar="N,N,...",
-    help="Rates of the requests over the rate that the server sustains; by default around the "
-    "load with the most answers in time.",
-)
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1, max=1000),
-    default=8,
-    show_default=True,
-    metavar="N",
-    help="Drawings of the trace's windows; intervals are over them.",
-)
-@click.option(
-    "--requests",
-    type=click.IntRange(min=20, max=1_000_000),
-    default=1500,
-    show_default=True,
-    metavar="N",
-    help="Requests of a drawing.",
-)
-@click.option(
-    "--window",
-    type=FiniteRange(min=0, min_open=True),
-    metavar="S",
-    help="Length of the windows, seconds; by default 60, less for a trace below 8 minutes.",
-)
-@click.option(
-    "--prefix-cache",
-    is_flag=True,
-    help="Prompts that begin alike share memory, for traces with hash_ids.",
-)
-@step_overhead_option
-@click.option(
-    "--usd-per-hour",
-    type=Usd(),
-    metavar="USD",
-    help="Price of one GPU and hour; by default the catalog's low list price.",
-)
-@memory_options
-@click.option("-o", "--html", metavar="F", help="Write a page with plots.")
-@outputs.json_file_option
-@outputs.markdown_option
-@click.option("-q", "--quiet", is_flag=True, help="No table and no progress, only the files.")
 def admission(
     *,
     trace: str,
-    model: str,
-    gpu: str,
-    objective: Literal["goodput", "ttft", "cost", "utilisation"],
-    ttft: float,
-    tpot: float,
-    rate: float | None,
-    strict: bool,
-    policies: tuple[str, ...],
-    loads: tuple[float, ...] | None,
-    seeds: int,
-    requests: int,
-    window: float | None,
-    prefix_cache: bool,
-    step_overhead_ms: float,
-    usd_per_hour: Decimal | None,
-    html: str | None,
-    json_file: str | None,
-    markdown: str | None,
-    quiet: bool,
-    **held: Any,
+    ttft: float = options.TTFT,
+    tpot: float = options.TPOT,
+    rate: float | None = options.TRACE_RATE,
+    strict: bool = options.STRICT_ROWS,
+    model: str = options.SERVED_MODEL,
+    gpu: str = options.SERVED_GPU,
+    objective: Literal["goodput", "ttft", "cost", "utilisation"] = option(
+        "Figure that is sought: most answers in time a second, the quickest first token, fewest "
+        "dollars for tokens in time, the fullest cache.",
+        default="goodput",
+    ),
+    html: str | None = option("Write a page with plots.", "F", old_names="-o"),
+    seeds: int = option(
+        "Drawings of the trace's windows; intervals are over them.",
+        "N",
+        type=click.IntRange(min=1, max=1000),
+        default=8,
+    ),
+    requests: int = option(
+        "Requests of a drawing.", "N", type=click.IntRange(min=20, max=1_000_000), default=1500
+    ),
+    window: float | None = option(
+        "Length of the windows, seconds; by default 60, less for a trace below 8 minutes.",
+        "S",
+        type=POSITIVE,
+    ),
+    loads: tuple[float, ...] | None = option(
+        "Rates of the requests over the rate that the server sustains; by default around the "
+        "load with the most answers in time.",
+        "N,N,...",
+        type=NUMBERS,
+        multiple=False,
+    ),
+    policies: tuple[str, ...] = option(
+        "Policy to compare, such as peak or peak,shortest for the shortest predicted request "
+        "first. Repeatable; by default all, in the usual order, and three the other way.",
+        "P",
+        names="--policy",
+    ),
+    prefix_cache: bool = option("Prompts that begin alike share memory, for traces with hash_ids."),
+    step_overhead_ms: float = options.STEP_OVERHEAD,
+    usd_per_hour: Decimal | None = option(
+        "Price of one GPU and hour; by default the catalog's low list price.", "USD", type=USD
+    ),
+    files: options.ReportOptions,
+    held: EngineOptions,
 ) -> int:
     """Say which policy of admission serves a trace best, and the settings that come closest.
 
@@ -140,7 +88,7 @@ def admission(
     \b
     Examples:
       jeton plan admission trace.csv --model llama-3.1-8b --gpu h100-sxm
-      jeton plan admission trace.csv --model qwen2.5-14b --gpu a100-40gb --ttft 1 -o plan.html
+      jeton plan admission trace.csv --model qwen2.5-14b --gpu a100-40gb --ttft 1 --html plan.html
       jeton plan admission trace.jsonl --model llama-3-8b --gpu l4 --policy dynamic --policy peak
       jeton plan admission trace.csv --model llama-3-8b --gpu a10g --json - | jq .best
     """
@@ -149,12 +97,12 @@ def admission(
     from jeton.planning.serving import DEFAULT_POLICIES, LatencyObjective, plan_admission
     from jeton.report.plans import admission as looks
 
-    outputs.check_outputs(html=html, json_file=json_file, markdown=markdown)
+    files.check(html=html)
     aims = LatencyObjective(ttft, tpot, objective)
     chosen = tuple(_policy(text) for text in policies) or DEFAULT_POLICIES
-    plan = plan_for(find_model(model), find_gpu(gpu), **held)
+    plan = held.plan_for(find_model(model), find_gpu(gpu))
     read = read_traffic(trace, rate=rate, strict=strict)
-    with progress_bar(quiet=quiet) as on_progress:
+    with progress_bar(quiet=files.quiet) as on_progress:
         found = plan_admission(
             read,
             model=model,
@@ -172,10 +120,8 @@ def admission(
             on_progress=on_progress,
         )
     write_plan(
+        files,
         html=html,
-        json_file=json_file,
-        markdown=markdown,
-        quiet=quiet,
         make_html=lambda: looks.admission_html(found),
         make_json=lambda: looks.admission_json(found),
         make_markdown=lambda: looks.admission_markdown(found),

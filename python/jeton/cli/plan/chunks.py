@@ -2,111 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from jeton.cli import outputs
-from jeton.cli.finite import FiniteRange
-from jeton.cli.memory_options import MEMORY_SECTION, memory_options, plan_for
-from jeton.cli.option_groups import SectionedCommand
-from jeton.cli.plan.options import (
-    above_zero,
-    model_option,
-    read_traffic,
-    step_overhead_option,
-    trace_options,
+from jeton.cli import options
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import COUNT, FiniteRange
+from jeton.cli.memory_options import EngineOptions
+from jeton.cli.plan.writing import read_traffic, write_plan
+
+
+@command(
+    sections={"Most used": "model", "Steps": "running", "Output": "markdown"},
 )
-from jeton.cli.plan.writing import write_plan
-
-_SECTIONS = {
-    "Most used": ("model", "gpu", "tpot", "prompt_tokens", "output_tokens", "html", "json_file"),
-    "Steps": ("running", "load", "step_overhead_ms", "max_buckets", "multiple"),
-    "Traffic": ("rate", "strict"),
-    "Memory": MEMORY_SECTION,
-    "Output": ("markdown", "quiet"),
-}
-
-_COUNT = click.IntRange(min=1)
-
-
-@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @click.argument("trace", metavar="[TRACE]", required=False)
-@model_option
-@click.option(
-    "--gpu", required=True, metavar="G", help="GPU that it runs on; `jeton catalog gpus`."
-)
-@click.option(
-    "--tpot",
-    type=above_zero,
-    default=0.1,
-    show_default=True,
-    metavar="S",
-    help="Longest step, seconds: the time between two tokens while a prompt is read.",
-)
-@click.option(
-    "--prompt-tokens", type=_COUNT, metavar="N", help="Tokens of the mean prompt, without TRACE."
-)
-@click.option(
-    "--output-tokens", type=_COUNT, metavar="N", help="Tokens of the mean answer, without TRACE."
-)
-@click.option(
-    "--running",
-    type=_COUNT,
-    metavar="N",
-    help="Requests that decode beside; by default as many of mean length as the cache holds.",
-)
-@click.option(
-    "--load",
-    type=FiniteRange(min=0, min_open=True, max=10),
-    default=0.8,
-    show_default=True,
-    metavar="N",
-    help="Load of the replay that decode batches are taken from, over the rate that is sustained.",
-)
-@step_overhead_option
-@click.option(
-    "--max-buckets",
-    type=click.IntRange(min=1, max=64),
-    default=8,
-    show_default=True,
-    metavar="N",
-    help="Edges of buckets at most.",
-)
-@click.option(
-    "--multiple",
-    type=_COUNT,
-    default=64,
-    show_default=True,
-    metavar="N",
-    help="Tile of the hardware, tokens: edges of prompts are multiples of it.",
-)
-@trace_options
-@memory_options
-@click.option("-o", "--html", metavar="F", help="Write a page with plots.")
-@outputs.json_file_option
-@outputs.markdown_option
-@click.option("-q", "--quiet", is_flag=True, help="No table, only the files.")
 def chunks(
     *,
     trace: str | None,
-    model: str,
-    gpu: str,
-    tpot: float,
-    prompt_tokens: int | None,
-    output_tokens: int | None,
-    running: int | None,
-    load: float,
-    step_overhead_ms: float,
-    max_buckets: int,
-    multiple: int,
-    rate: float | None,
-    strict: bool,
-    html: str | None,
-    json_file: str | None,
-    markdown: str | None,
-    quiet: bool,
-    **held: Any,
+    rate: float | None = options.TRACE_RATE,
+    strict: bool = options.STRICT_ROWS,
+    model: str = options.SERVED_MODEL,
+    gpu: str = options.SERVED_GPU,
+    tpot: float = option(
+        "Longest step, seconds: the time between two tokens while a prompt is read.",
+        "S",
+        type=options.ABOVE_ZERO,
+        default=0.1,
+    ),
+    prompt_tokens: int | None = option(
+        "Tokens of the mean prompt, without TRACE.", "N", type=COUNT
+    ),
+    output_tokens: int | None = option(
+        "Tokens of the mean answer, without TRACE.", "N", type=COUNT
+    ),
+    html: str | None = option("Write a page with plots.", "F", old_names="-o"),
+    running: int | None = option(
+        "Requests that decode beside; by default as many of mean length as the cache holds.",
+        "N",
+        type=COUNT,
+    ),
+    load: float = option(
+        "Load of the replay that decode batches are taken from, over the rate that is sustained.",
+        "N",
+        type=FiniteRange(min=0, min_open=True, max=10),
+        default=0.8,
+    ),
+    step_overhead_ms: float = options.STEP_OVERHEAD,
+    max_buckets: int = option(
+        "Edges of buckets at most.", "N", type=click.IntRange(min=1, max=64), default=8
+    ),
+    multiple: int = option(
+        "Tile of the hardware, tokens: edges of prompts are multiples of it.",
+        "N",
+        type=COUNT,
+        default=64,
+    ),
+    files: options.ReportOptions,
+    held: EngineOptions,
 ) -> int:
     """Say how many prompt tokens a step reads best, and where the edges of buckets lie.
 
@@ -126,7 +77,7 @@ def chunks(
     from jeton.planning.serving import plan_chunks
     from jeton.report.plans import chunks as looks
 
-    outputs.check_outputs(html=html, json_file=json_file, markdown=markdown)
+    files.check(html=html)
     found = plan_chunks(
         None if trace is None else read_traffic(trace, rate=rate, strict=strict),
         model=model,
@@ -138,14 +89,12 @@ def chunks(
         max_buckets=max_buckets,
         multiple=multiple,
         load=load,
-        plan=plan_for(find_model(model), find_gpu(gpu), **held),
+        plan=held.plan_for(find_model(model), find_gpu(gpu)),
         step_overhead_seconds=step_overhead_ms / 1e3,
     )
     write_plan(
+        files,
         html=html,
-        json_file=json_file,
-        markdown=markdown,
-        quiet=quiet,
         make_html=lambda: looks.chunk_html(found),
         make_json=lambda: looks.chunk_json(found),
         make_markdown=lambda: looks.chunk_markdown(found),

@@ -1,47 +1,52 @@
-"""Outputs of a plan: files where options say, tables in the terminal."""
+"""Traffic of a plan, and its outputs: files where options say, tables in the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from jeton.cli import outputs, streams, tables
+from jeton._plain import counted
+from jeton.cli import streams, tables
 
 if TYPE_CHECKING:
+    from jeton.cli.options import ReportOptions
+    from jeton.corpus.traces import Trace
     from jeton.report.result_page import PageTable
 
 
+def read_traffic(path: str, *, rate: float | None, strict: bool) -> Trace:
+    """Read a trace, and say which rows were left out or sorted in."""
+    from jeton.corpus.traces import read_trace
+
+    trace = read_trace(path, requests_per_second=rate, strict=strict)
+    if trace.rejected:
+        reasons = ", ".join(f"{n:,} with {reason}" for reason, n in trace.rejected.items())
+        first = next(iter(trace.examples.values()), ("",))[0]
+        streams.say(f"{path}: left out rows that cannot be meant: {reasons}; the first is {first}")
+    if trace.n_out_of_order:
+        streams.say(
+            f"{path}: {counted(trace.n_out_of_order, 'row')} came before one above; sorted in"
+        )
+    return trace
+
+
 def write_plan(
+    files: ReportOptions,
     *,
-    html: str | None,
-    json_file: str | None,
-    markdown: str | None,
-    quiet: bool,
-    make_html: Callable[[], str],
-    make_json: Callable[[], str],
-    make_markdown: Callable[[], str],
     words: Callable[[], tuple[str, ...]],
     grids: Callable[[], tuple[PageTable, ...]],
+    **forms: Any,
 ) -> None:
-    """Write a plan in every form that was asked for."""
+    """Write a plan in every form asked for; ``forms`` are those of `ReportOptions.write`."""
 
     def show() -> None:
         for grid in grids():
             _print(grid)
 
-    if not quiet:
+    if not files.quiet:
         for line in words():
             streams.say(line)
-    outputs.write_forms(
-        html=html,
-        json_file=json_file,
-        markdown=markdown,
-        quiet=quiet,
-        make_html=make_html,
-        make_json=make_json,
-        make_markdown=make_markdown,
-        show=show,
-    )
+    files.write(show=show, **forms)
 
 
 def _print(grid: PageTable) -> None:

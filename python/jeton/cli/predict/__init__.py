@@ -8,31 +8,15 @@ from jeton.cli.lazy_group import LazyGroup
 
 __all__ = ["predict"]
 
-_HOMES = {
-    "tokens": (
-        "jeton.cli.predict.tokens",
-        "tokens",
-        "Tell the tokens of texts before they are encoded: bounds, intervals, samples.",
-    ),
-    "calibrate": (
-        "jeton.cli.predict.calibrate",
-        "calibrate",
-        "Learn from texts how many tokens bytes of each script make.",
-    ),
-    "output": (
-        "jeton.cli.predict.output",
-        "output",
-        "Foresee the lengths of answers from logs, and judge that on later traffic.",
-    ),
-    "memory": (
-        "jeton.cli.predict.memory",
-        "memory",
-        "Foresee the KV cache of the next minutes, and when it is full.",
-    ),
+_LINES = {
+    "tokens": "Tell the tokens of texts before they are encoded.",
+    "calibrate": "Learn from texts how many tokens bytes of each script make.",
+    "output": "Foresee the lengths of answers, and judge that on later traffic.",
+    "memory": "Foresee the KV cache of the next minutes, and when it is full.",
 }
 
 
-@click.group(cls=LazyGroup, homes=_HOMES)
+@click.group(cls=LazyGroup, package=__name__, lines=_LINES)
 def predict() -> None:
     """Predict tokens of texts, lengths of answers and the memory of the next minutes.
 

@@ -8,57 +8,40 @@ from typing import TYPE_CHECKING
 import click
 
 from jeton.cli import options, outputs, streams, tables
-from jeton.cli.finite import FiniteRange
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import WHOLE, FiniteRange
 
 if TYPE_CHECKING:
     from jeton.estimating.calibrated import CountModel
 
 
-@click.command()
+@command()
 @click.argument("inputs", nargs=-1, required=True)
-@click.option("-t", "--tokenizer", "tokenizer_name", metavar="T", help="Tokenizer to learn.")
-@click.option(
-    "--usage",
-    is_flag=True,
-    help="The inputs are request logs with texts and usage: learn the provider's counts.",
-)
-@click.option("-o", "--output", required=True, metavar="F", help="File for the model, JSON.")
-@click.option("--field", metavar="NAME", default="text", help="Field of records with the text.")
-@click.option(
-    "--coverage",
-    type=FiniteRange(0.5, 1, max_open=True),
-    default=0.9,
-    show_default=True,
-    metavar="SHARE",
-    help="Share of texts that an interval is to hold.",
-)
-@click.option(
-    "--piece-bytes",
-    type=click.IntRange(min=512),
-    metavar="N",
-    help="Bytes of the pieces that texts are learned in, at most; by default 2 to 16 KiB, by how "
-    "much text there is.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Seed of sizes and of the split.",
-)
-@options.json_option
 def calibrate(
     *,
     inputs: tuple[str, ...],
-    tokenizer_name: str | None,
-    usage: bool,
-    output: str,
-    field: str,
-    coverage: float,
-    piece_bytes: int | None,
-    seed: int,
-    as_json: bool,
+    tokenizer_name: str | None = option("Tokenizer to learn.", "T", names="-t --tokenizer"),
+    usage: bool = option(
+        "The inputs are request logs with texts and usage: learn the provider's counts."
+    ),
+    output: str = option("File for the model, JSON.", "F", names="-o --output", required=True),
+    field: str = option(
+        "Field of records with the text.", "NAME", default="text", show_default=False
+    ),
+    coverage: float = option(
+        "Share of texts that an interval is to hold.",
+        "SHARE",
+        type=FiniteRange(0.5, 1, max_open=True),
+        default=0.9,
+    ),
+    piece_bytes: int | None = option(
+        "Bytes of the pieces that texts are learned in, at most; by default 2 to 16 KiB, by how "
+        "much text there is.",
+        "N",
+        type=click.IntRange(min=512),
+    ),
+    seed: int = option("Seed of sizes and of the split.", "N", type=WHOLE, default=0),
+    as_json: bool = options.JSON,
 ) -> None:
     """Learn from texts how many tokens bytes of each script make.
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from jeton.cli import outputs, streams, tables
-from jeton.cli.durations import Duration
-from jeton.cli.finite import FiniteRange
-from jeton.cli.memory_options import memory_options, plan_for
-from jeton.cli.predict.options import history_options
+from jeton.cli import options, outputs, streams, tables
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import DURATION, POSITIVE, SHARE
+from jeton.cli.memory_options import EngineOptions
 
 if TYPE_CHECKING:
     from jeton.planning.prediction.memory import MemoryPrediction
@@ -19,57 +18,33 @@ _GIB = 2**30
 _FEW = 5
 
 
-@click.command()
+@command()
 @click.argument("inputs", nargs=-1, required=True, metavar="LOGS|TRACE...")
-@click.option("--model", required=True, metavar="M", help="Model that serves the requests.")
-@click.option("--gpu", required=True, metavar="G", help="GPU that it runs on.")
-@click.option(
-    "--horizon",
-    type=Duration(),
-    default="10m",
-    show_default=True,
-    metavar="TIME",
-    help="How far ahead: 90s, 10m, 1h.",
-)
-@click.option(
-    "--at",
-    type=Duration(),
-    metavar="TIME",
-    help="Moment to look ahead from, after the first request; by default the last arrival.",
-)
-@click.option(
-    "--coverage",
-    type=FiniteRange(0, 1, min_open=True, max_open=True),
-    default=0.9,
-    show_default=True,
-    metavar="SHARE",
-    help="Share of cases that the interval is to hold.",
-)
-@click.option(
-    "--token-seconds",
-    type=FiniteRange(min=0, min_open=True),
-    metavar="S",
-    help="Time of a token of an answer, as measured; by default computed from model, GPU and load.",
-)
-@history_options
-@memory_options
-@outputs.json_file_option
-@click.option("-o", "--html", metavar="F", help="Write a page with the plot of the memory.")
 def memory(
     *,
     inputs: tuple[str, ...],
-    model: str,
-    gpu: str,
-    horizon: float,
-    at: float | None,
-    coverage: float,
-    token_seconds: float | None,
-    kind: Literal["auto", "logs", "trace"],
-    time_field: str,
-    rate: float | None,
-    json_file: str | None,
-    html: str | None,
-    **given: Any,
+    kind: Literal["auto", "logs", "trace"] = options.HISTORY_KIND,
+    time_field: str = options.HISTORY_TIME_FIELD,
+    rate: float | None = options.HISTORY_RATE,
+    model: str = option("Model that serves the requests.", "M", required=True),
+    gpu: str = option("GPU that it runs on.", "G", required=True),
+    horizon: float = option("How far ahead: 90s, 10m, 1h.", "TIME", type=DURATION, default="10m"),
+    at: float | None = option(
+        "Moment to look ahead from, after the first request; by default the last arrival.",
+        "TIME",
+        type=DURATION,
+    ),
+    coverage: float = option(
+        "Share of cases that the interval is to hold.", "SHARE", type=SHARE, default=0.9
+    ),
+    token_seconds: float | None = option(
+        "Time of a token of an answer, as measured; by default computed from model, GPU and load.",
+        "S",
+        type=POSITIVE,
+    ),
+    json_file: str | None = options.JSON_FILE,
+    html: str | None = option("Write a page with the plot of the memory.", "F", old_names="-o"),
+    held: EngineOptions,
 ) -> int:
     """Foresee the KV cache of the next minutes, and when it is full.
 
@@ -91,7 +66,7 @@ def memory(
 
     outputs.check_outputs(html=html, json_file=json_file)
     facts, card = find_model(model), find_gpu(gpu)
-    plan = plan_for(facts, card, **given)
+    plan = held.plan_for(facts, card)
     history = read_history(list(inputs), kind=kind, time_field=time_field, requests_per_second=rate)
     found = predict_memory(
         history,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from jeton._plain import counted, strict_json
-from jeton.cli import outputs, streams, tables
-from jeton.cli.finite import FiniteRange
-from jeton.cli.predict.options import history_options
+from jeton.cli import options, outputs, streams, tables
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import SHARE
 
 if TYPE_CHECKING:
     from jeton.planning.prediction import OutputPrediction, RouteCoverage
@@ -17,42 +17,27 @@ if TYPE_CHECKING:
 _MOST_ROWS = 20
 
 
-@click.command()
+@command()
 @click.argument("inputs", nargs=-1, required=True, metavar="LOGS|TRACE...")
-@click.option(
-    "--by",
-    multiple=True,
-    metavar="FIELD",
-    help="Field to group requests by, beside route and model; a.b is field b inside a. Repeatable, "
-    "the coarsest first.",
-)
-@click.option(
-    "--coverage",
-    type=FiniteRange(0, 1, min_open=True, max_open=True),
-    default=0.9,
-    show_default=True,
-    metavar="SHARE",
-    help="Share of the answers that an interval is to hold.",
-)
-@history_options
-@click.option(
-    "--check",
-    is_flag=True,
-    help="Exit code 1 if a route's coverage is off by more than 2 points, or its answers drift.",
-)
-@outputs.json_file_option
-@click.option("-o", "--html", metavar="F", help="Write a page with the plot of the coverage.")
 def output(
     *,
     inputs: tuple[str, ...],
-    by: tuple[str, ...],
-    coverage: float,
-    kind: Literal["auto", "logs", "trace"],
-    time_field: str,
-    rate: float | None,
-    check: bool,
-    json_file: str | None,
-    html: str | None,
+    kind: Literal["auto", "logs", "trace"] = options.HISTORY_KIND,
+    time_field: str = options.HISTORY_TIME_FIELD,
+    rate: float | None = options.HISTORY_RATE,
+    by: tuple[str, ...] = option(
+        "Field to group requests by, beside route and model; a.b is field b inside a. "
+        "Repeatable, the coarsest first.",
+        "FIELD",
+    ),
+    coverage: float = option(
+        "Share of the answers that an interval is to hold.", "SHARE", type=SHARE, default=0.9
+    ),
+    check: bool = option(
+        "Exit code 1 if a route's coverage is off by more than 2 points, or its answers drift."
+    ),
+    json_file: str | None = options.JSON_FILE,
+    html: str | None = option("Write a page with the plot of the coverage.", "F", old_names="-o"),
 ) -> int:
     """Foresee the lengths of answers, and judge that on later traffic.
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jeton.cli import options, streams, tables
-from jeton.cli.finite import FiniteRange
+from jeton.cli.declaring import command, option
+from jeton.cli.kinds import WHOLE, FiniteRange
 from jeton.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,55 +36,33 @@ class _Source:
     read: Callable[[int, int], bytes]
 
 
-@click.command()
+@command()
 @click.argument("inputs", nargs=-1, required=True)
-@click.option("-t", "--tokenizer", "tokenizer_name", metavar="T", help="Tokenizer that counts.")
-@click.option(
-    "--calibration",
-    metavar="F",
-    help="Model of `jeton predict calibrate`, for an interval without encoding.",
-)
-@click.option(
-    "--usage",
-    multiple=True,
-    metavar="LOGS",
-    help="Logs with texts and usage of a closed model: the sample's count becomes the provider's.",
-)
-@click.option(
-    "--sample-bytes",
-    type=click.IntRange(min=1024),
-    default=65_536,
-    show_default=True,
-    metavar="N",
-    help="Bytes of slices that are encoded; a text that is no longer is counted whole.",
-)
-@click.option(
-    "--coverage",
-    type=FiniteRange(0.5, 1, max_open=True),
-    default=0.9,
-    show_default=True,
-    metavar="SHARE",
-    help="Share that the intervals from slices and usage are to hold.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Seed of the slices.",
-)
-@options.json_option
 def tokens(
     *,
     inputs: tuple[str, ...],
-    tokenizer_name: str | None,
-    calibration: str | None,
-    usage: tuple[str, ...],
-    sample_bytes: int,
-    coverage: float,
-    seed: int,
-    as_json: bool,
+    tokenizer_name: str | None = option("Tokenizer that counts.", "T", names="-t --tokenizer"),
+    calibration: str | None = option(
+        "Model of `jeton predict calibrate`, for an interval without encoding.", "F"
+    ),
+    usage: tuple[str, ...] = option(
+        "Logs with texts and usage of a closed model: the sample's count becomes the provider's.",
+        "LOGS",
+    ),
+    sample_bytes: int = option(
+        "Bytes of slices that are encoded; a text that is no longer is counted whole.",
+        "N",
+        type=click.IntRange(min=1024),
+        default=65_536,
+    ),
+    coverage: float = option(
+        "Share that the intervals from slices and usage are to hold.",
+        "SHARE",
+        type=FiniteRange(0.5, 1, max_open=True),
+        default=0.9,
+    ),
+    seed: int = option("Seed of the slices.", "N", type=WHOLE, default=0),
+    as_json: bool = options.JSON,
 ) -> None:
     """Tell the tokens of texts before they are encoded.
 
