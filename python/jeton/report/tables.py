@@ -1,61 +1,15 @@
-"""The tables of an audit: which numbers stand side by side, and which value is the best.
-
-Terminal, Markdown and HTML show these same tables; each writes them in its own way.
-"""
+"""Tables of tokenizers: which numbers stand side by side, and which value is the best."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Literal
 
 from jeton.metrics.round_trips import loses_text
-from jeton.report.numbers import Kind, Numbers, Shown
-
-Better = Literal["less", "more", ""]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One measure. ``better`` is empty where neither more nor less is better."""
-
-    key: str
-    label: str
-    meaning: str
-    kind: Kind
-    better: Better = ""
-
-
-@dataclass(frozen=True, slots=True)
-class NumberCell:
-    """A number, or None where the report has none; ``is_best`` marks the best of a column.
-
-    ``interval`` holds its ends where the number speaks for more text than was counted.
-    """
-
-    shown: Shown | None
-    is_best: bool = False
-    interval: tuple[Shown, Shown] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows are tokenizers in the order of the report; ``rows[i][j]`` belongs to ``columns[j]``."""
-
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[NumberCell, ...], ...]
-
-    def only(self, *keys: str) -> Table:
-        """Keep some columns, in the order given."""
-        positions = [
-            index for key in keys for index, column in enumerate(self.columns) if column.key == key
-        ]
-        return Table(
-            tuple(self.columns[index] for index in positions),
-            tuple(tuple(row[index] for index in positions) for row in self.rows),
-        )
-
+from jeton.report.numbers import Numbers, Shown
+from jeton.report.tree import ALL, PAPER, Column, Marked, Table, TableRow, tokenizer_name
 
 _TOKENS = (
     Column("n_tokens", "Tokens", "tokens of the whole corpus", "count", "less"),
@@ -98,7 +52,7 @@ _FIDELITY = (
     ),
 )
 
-_ECONOMICS = (
+ECONOMICS = (
     Column("usd_per_request", "Per request", "price of one request", "usd", "less"),
     Column("usd_per_day", "Per day", "price of a day's requests", "usd", "less"),
     Column("usd_per_month", "Per month", "price of a month's requests", "usd", "less"),
@@ -212,40 +166,46 @@ _INTERVALS = {
 }
 """The interval of a number, beside it in the report."""
 
+_NARROW = frozenset(
+    {
+        *("n_tokens", "change", "bytes_per_token", "tokens_per_document.mean"),
+        *("tokens_per_document.p95", "usd_per_request", "usd_per_day", "usd_per_month"),
+        *("usd_per_year", "kv_bytes_per_request_mean", "weights_bytes", "n_gpus"),
+        *("longest_context_tokens", "concurrent_requests_mean", "own_gpu_seconds_per_request"),
+        *("own_gpu_usd_per_mtok", "own_gpu_usd_per_month"),
+    }
+)
+"""Columns that a terminal of 80 columns holds."""
+_NOT_IN_A_TERMINAL = frozenset({"embedding_bytes", "gpus_needed", "concurrent_requests_safe"})
+
 EconomicsPart = Literal["money", "memory", "compute", "own"]
 
-_PREFIXES: dict[EconomicsPart, tuple[str, ...]] = {
-    "money": ("usd_",),
+PARTS: dict[EconomicsPart, tuple[str, tuple[str, ...]]] = {
+    "money": ("Cost with each tokenizer", ("usd_",)),
     "memory": (
-        "kv_",
-        "weights_",
-        "embedding_",
-        "n_gpus",
-        "gpus_",
-        "longest_",
-        "concurrent_",
+        "Memory with each tokenizer",
+        ("kv_", "weights_", "embedding_", "n_gpus", "gpus_", "longest_", "concurrent_"),
     ),
-    "compute": ("prefill_",),
-    "own": ("own_gpu_",),
+    "compute": ("Reading the prompt (prefill)", ("prefill_",)),
+    "own": ("On your own GPUs", ("own_gpu_",)),
 }
+"""Title of a part, and beginnings of the keys of its columns."""
 
 
 def tokens_table(numbers: Numbers, *, current: int) -> Table:
     """Tokens, compression and document lengths of every tokenizer."""
-    columns = (
-        _TOKENS if _n_tokenizers(numbers) > 1 else tuple(c for c in _TOKENS if c.key != "change")
-    )
+    is_choice = len(numbers.data["tokenizers"]) > 1
+    columns = _TOKENS if is_choice else tuple(c for c in _TOKENS if c.key != "change")
 
     def cell(index: int, column: Column) -> Shown | None:
+        path = f"tokenizers[{index}]"
         if column.key == "change":
             if index == current:
                 return None
-            return numbers.change(
-                f"tokenizers[{index}].n_tokens", f"tokenizers[{current}].n_tokens"
-            )
-        return numbers.show(f"tokenizers[{index}].{column.key}", column.kind)
+            return numbers.change(f"{path}.n_tokens", f"tokenizers[{current}].n_tokens")
+        return numbers.show(f"{path}.{column.key}", column.kind)
 
-    return table_of(numbers, columns, cell)
+    return table_of(numbers, "Tokens of the workload", columns, cell, heading="Tokens")
 
 
 def quality_table(numbers: Numbers) -> Table | None:
@@ -262,68 +222,84 @@ def quality_table(numbers: Numbers) -> Table | None:
     def cell(index: int, column: Column) -> Shown | None:
         found = (tokenizers[index].get("quality") or {}).get(column.key)
         path = f"tokenizers[{index}].quality.{column.key}"
-        if isinstance(found, dict):
-            return numbers.figure(path, column.kind)
-        return None if found is None else numbers.show(path, column.kind)
+        return None if found is None else numbers.at(path, column.kind)
 
-    return table_of(numbers, columns, cell)
+    return table_of(numbers, "Other quality measures", columns, cell, forms=PAPER)
 
 
 def fidelity_table(numbers: Numbers) -> Table:
     """Vocabulary use, and whether the text survives."""
     return table_of(
         numbers,
+        "Vocabulary, and whether the text survives",
         _FIDELITY,
         lambda index, column: numbers.show(f"tokenizers[{index}].{column.key}", column.kind),
+        forms=PAPER,
     )
 
 
 def economics_table(numbers: Numbers, *, part: EconomicsPart) -> Table | None:
     """Money, memory or compute; None where nothing of it was asked for or is known."""
     tokenizers = numbers.data["tokenizers"]
+    title, prefixes = PARTS[part]
     columns = tuple(
         column
-        for column in _ECONOMICS
-        if column.key.startswith(_PREFIXES[part])
+        for column in ECONOMICS
+        if column.key.startswith(prefixes)
         and any(t["economics"][column.key] is not None for t in tokenizers)
     )
     if not columns:
         return None
-    return table_of(
-        numbers,
-        columns,
-        lambda index, column: numbers.figure(
-            f"tokenizers[{index}].economics.{column.key}", column.kind
-        ),
-    )
 
+    def cell(index: int, column: Column) -> Shown | None:
+        return numbers.figure(f"tokenizers[{index}].economics.{column.key}", column.kind)
 
-def _n_tokenizers(numbers: Numbers) -> int:
-    return len(numbers.data["tokenizers"])
+    forms = PAPER if part == "compute" else ALL
+    return table_of(numbers, title, columns, cell, forms=forms)
 
 
 def table_of(
-    numbers: Numbers, columns: tuple[Column, ...], cell: Callable[[int, Column], Shown | None]
+    numbers: Numbers,
+    title: str,
+    columns: tuple[Column, ...],
+    cell: Callable[[int, Column], Shown | None],
+    *,
+    forms: str = ALL,
+    heading: str = "",
 ) -> Table:
     """A table of any columns: one row for each tokenizer, the best of each column marked."""
-    n_rows = _n_tokenizers(numbers)
-    shown = [[cell(index, column) for column in columns] for index in range(n_rows)]
-    best = [
-        _best(numbers, column, [shown[index][position] for index in range(n_rows)])
-        for position, column in enumerate(columns)
-    ]
-    return Table(
-        columns,
-        tuple(
+    tokenizers = numbers.data["tokenizers"]
+    current = next((i for i, item in enumerate(tokenizers) if item["is_current"]), 0)
+    indices = range(len(tokenizers))
+    values = {column: [cell(index, column) for index in indices] for column in columns}
+    best = {column: _best(numbers, column, values[column]) for column in columns}
+    rows = (
+        TableRow(
+            tokenizer_name(numbers, index, current),
             tuple(
-                NumberCell(
-                    value, index in best[position], _interval(numbers, index, columns[position])
+                Marked(
+                    values[column][index], index in best[column], _interval(numbers, index, column)
                 )
-                for position, value in enumerate(shown[index])
-            )
-            for index in range(n_rows)
-        ),
+                for column in columns
+            ),
+        )
+        for index in indices
     )
+    return Table(
+        title,
+        "Tokenizer",
+        tuple(replace(column, forms=_forms(column)) for column in columns),
+        tuple(rows),
+        forms=forms,
+        heading=heading,
+        has_meanings=True,
+    )
+
+
+def _forms(column: Column) -> str:
+    if column.key in _NARROW:
+        return ALL
+    return PAPER if column.key in _NOT_IN_A_TERMINAL else "wmh"
 
 
 def _interval(numbers: Numbers, index: int, column: Column) -> tuple[Shown, Shown] | None:
