@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from decimal import Decimal
+from typing import get_args
+
+import pytest
 
 from jeton.auditing.result import AuditReport
-from jeton.report.numbers import Numbers
+from jeton.report.numbers import Kind, Numbers
 from jeton.report.summary import headline, worst_terms
-from jeton.report.tables import economics_table, fidelity_table, quality_table, tokens_table
-from jeton.report.tree import Marked, Table
+from jeton.report.tables import (
+    columns_of,
+    economics_table,
+    fidelity_table,
+    quality_table,
+    tokens_table,
+)
+from jeton.report.tree import ALL, Better, Marked, Table
 from tests.report.sample_report import make_report
 
 
@@ -27,6 +36,17 @@ def marks(table: Table) -> list[list[Marked]]:
     rows = [[cell for cell in row.cells if isinstance(cell, Marked)] for row in table.rows]
     assert all(len(row) == len(table.columns) for row in rows)
     return rows
+
+
+@pytest.mark.parametrize(
+    "table", ["tokens", "fidelity", "economics", "quality", "comparison", "traffic"]
+)
+def test_columns_are_listed_with_what_they_may_hold(table: str) -> None:
+    for column in columns_of(table):
+        assert column.kind in get_args(Kind)
+        assert column.better in get_args(Better)
+        assert column.forms in ALL[ALL.index(column.forms[0]) :]
+        assert column.meaning
 
 
 def test_the_best_of_each_column() -> None:

@@ -18,7 +18,7 @@ from jeton.report.numbers import Numbers, Shown
 from jeton.report.page import asset, page_context, rendered
 from jeton.report.result_page import Opening, Sum
 from jeton.report.sections.tokenizers import side_by_side, stability
-from jeton.report.tables import fidelity_table, quality_table, table_of, tokens_table
+from jeton.report.tables import columns_of, fidelity_table, quality_table, table_of, tokens_table
 from jeton.report.terminal import TextPrinter, spelled
 from jeton.report.tree import (
     MARKDOWN,
@@ -40,31 +40,6 @@ if TYPE_CHECKING:
     from rich.text import Text as RichText
 
     from jeton.comparing import Comparison
-
-_EXTRA = (
-    Column(
-        "tokens_per_letter_word",
-        "Tokens per letter word",
-        "tokens that overlap a run of letters, of scripts that put spaces between words",
-        "ratio",
-        "less",
-    ),
-    Column("n_unknown_tokens", "Unknown", "tokens for text without a token", "count", "less"),
-    Column("unknown_token_share", "Unknown share", "of all tokens", "share", "less"),
-    Column(
-        "unseen_mass",
-        "Unseen",
-        "tokens of more such text that will be ids not seen yet (Good-Turing)",
-        "share",
-    ),
-    Column(
-        "speed.bytes_per_second",
-        "Bytes a second",
-        "encoded by one thread on this machine, the median of rounds",
-        "bytes",
-        "more",
-    ),
-)
 
 _TITLES = {
     "domain": "By domain",
@@ -102,7 +77,9 @@ def _extra(numbers: Numbers) -> Table:
             return None
         return numbers.show(f"tokenizers[{index}].{column.key}", column.kind)
 
-    columns = tuple(c for c in _EXTRA if any(has(item, c.key) for item in tokenizers))
+    columns = tuple(
+        c for c in columns_of("comparison") if any(has(item, c.key) for item in tokenizers)
+    )
     title = "Fertility of letter words, unknown text, and speed on this machine"
     return table_of(numbers, title, columns, cell, heading="Words, unknown text, speed")
 

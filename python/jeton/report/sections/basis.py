@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jeton.report.numbers import Numbers
-from jeton.report.tables import ECONOMICS, PARTS
+from jeton.report.tables import PARTS, columns_of
 from jeton.report.tree import (
     MARKDOWN,
     PAGE,
@@ -197,7 +197,7 @@ def _formulas(numbers: Numbers) -> list[Block]:
         named: list[tuple[Words, str]] = [
             (column.meaning, f"{path}.{column.key}")
             for part in PARTS
-            for column in ECONOMICS
+            for column in columns_of("economics")
             if column.key.startswith(PARTS[part][1])
             and tokenizer["economics"][column.key] is not None
         ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from jeton.report.numbers import Numbers
 from jeton.report.simulation_charts import simulation_charts
+from jeton.report.tables import columns_of
 from jeton.report.tree import (
     ALL,
     MARKDOWN,
     PAGE,
     PAPER,
     Charts,
-    Column,
     Fold,
     Only,
     Paragraph,
@@ -21,58 +21,6 @@ from jeton.report.tree import (
     quoted,
     words_column,
 )
-
-_NO_NARROW = "wmh"
-COLUMNS = (
-    Column(
-        "ttft_seconds.p50", "First token, p50", "half of the requests had it by then", "seconds"
-    ),
-    Column("ttft_seconds.p99", "First token, p99", "99 of 100 requests had it by then", "seconds"),
-    Column(
-        "usd_per_request",
-        "USD a request",
-        "GPUs rented from the first to the last request",
-        "usd",
-    ),
-    Column("n_backlog", "Behind", "requests under way when the last one came", forms=_NO_NARROW),
-    Column("peak_bytes", "Peak memory", "most that was given to requests", "bytes"),
-    Column("n_preemptions", "Preempted", "times a request lost its memory to others"),
-    Column(
-        "tpot_seconds.mean",
-        "Per output token",
-        "mean time between tokens of an answer",
-        "seconds",
-        forms=_NO_NARROW,
-    ),
-    Column(
-        "output_tokens_per_second",
-        "Output tokens/s",
-        "given, over the whole replay",
-        "rate",
-        forms=_NO_NARROW,
-    ),
-    Column(
-        "waste_share",
-        "Empty",
-        "share of the given memory that held no token",
-        "share",
-        forms=_NO_NARROW,
-    ),
-    Column(
-        "first_memory_out_seconds",
-        "Memory out at",
-        "when memory first ran out",
-        "seconds",
-        forms=_NO_NARROW,
-    ),
-)
-_SHARED = Column(
-    "cached_tokens",
-    "From cache",
-    "prompt tokens that were not read, because the prefix cache had them",
-    forms=_NO_NARROW,
-)
-"""Shown where prompts that begin alike share memory."""
 
 _POLICIES = {
     "static": "static: the longest is reserved",
@@ -108,7 +56,8 @@ def traffic(numbers: Numbers) -> Section | None:
             " of the answers.",
         )
     )
-    columns = (*COLUMNS, _SHARED) if data["prefix_cache"] else COLUMNS
+    # The last one is of a cache of prefixes.
+    columns = columns_of("traffic")[: None if data["prefix_cache"] else -1]
     rows = []
     for index, run in enumerate(data["runs"]):
         path = f"traffic.runs[{index}]"
