@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from jeton._files import write_whole
 from jeton.report.gate import name_in_words
 from jeton.report.json_report import embed_json
 from jeton.report.numbers import Numbers, Shown, basis_sign, below, lookup
-from jeton.report.prose import prose
 from jeton.report.sections import sections_of
 from jeton.report.sections.basis import BASIS_WORDS
 from jeton.report.segments import glyphs
@@ -41,8 +41,10 @@ if TYPE_CHECKING:
     from jeton.auditing.gate import GateResult
     from jeton.auditing.result import AuditReport
 
+
 N_LOOKS = 6
 """Colours, hatchings and markers there are; a seventh tokenizer looks like the first."""
+_CODE = re.compile(r"`([^`\n]+)`")
 MARKERS = ("\u25cf", "\u25a0", "\u25b2", "\u25c6", "\u25bc", "\u271a")
 
 
@@ -258,3 +260,17 @@ def _is_phrase(text: str, names: tuple[str, ...]) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def prose(words: str) -> Markup:
+    """Foreign or own words for a page; what stands in backquotes is code, which a click copies.
+
+    The backquotes stay in the text, where a reader of the page's figures finds them, and are not
+    drawn.
+    """
+    tick = Markup('<span class="tick">`</span>')
+    parts = _CODE.split(visible(words))
+    return Markup("").join(
+        Markup("<code>{}{}{}</code>").format(tick, part, tick) if n % 2 else escape(part)
+        for n, part in enumerate(parts)
+    )
