@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from jeton.adapt.weights.pursuit import matching_pursuit
+from jeton.checkpoint.elements import decoded
 from numpy.typing import NDArray
 
 import jeton
 from jeton.adapt import VocabularyChange
 from jeton.adapt.weights import METHODS, apply
-from jeton.adapt.weights.pursuit import matching_pursuit
-from jeton.adapt.weights.similar import sparsemax
-from jeton.checkpoint.rows import decoded
 from jeton.adapt.weights.similar import matching_pursuit, sparsemax
-from jeton.checkpoint.elements import decoded
+from jeton.checkpoint.rows import decoded
 from jeton.errors import UsageError
 from tests.adapt import tiny
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from jeton.report import markdown, page, schema, to_html
+from jeton.report import markdown, schema, to_html
+from jeton.report.sections.what_if import RESULTS
 from tests.docs.pages import path_of
 from tests.report.sample_report import make_report
 
@@ -35,6 +36,6 @@ def test_the_page_has_the_order_that_is_promised() -> None:
 
 
 def test_the_sliders_and_the_limit_are_those_of_the_code() -> None:
-    for _, name, _ in page._RESULTS:
+    for _, name, _ in RESULTS:
         assert f"*{name}*" in TEXT
     assert f"{markdown._MAX_CHARS:,} characters" in TEXT

@@ -13,26 +13,34 @@ from jeton.economics.billing.causes import BillCause
 from jeton.economics.waterfall import Remedy, waterfall
 from jeton.findings import Basis
 from jeton.report import to_html, to_markdown
-from jeton.report.money_views import bill_view, waterfall_view, weakest_basis
 from jeton.report.numbers import Numbers
+from jeton.report.sections.bill import bill
+from jeton.report.sections.waterfall import WaterfallRow, falls, products
+from jeton.report.sections.waterfall import waterfall as section_of
+from jeton.report.summary import weakest_basis
 from tests.report.sample_report import make_report
+from tests.report.trees import column, tables, texts
 
 
 def numbers_of(**parts: Any) -> Numbers:
     return Numbers(dataclasses.replace(make_report(), **parts).to_dict())
 
 
+def rows_of(numbers: Numbers) -> tuple[WaterfallRow, ...]:
+    return falls(numbers, numbers.data["waterfall"])
+
+
 def test_the_factors_multiply_to_the_parts_of_the_bill() -> None:
-    view = waterfall_view(numbers_of())
-    assert view is not None
-    assert [product.part for product in view.products] == ["input", "output"]
-    for product in view.products:
+    numbers = numbers_of()
+    made, others = products(numbers, numbers.data["waterfall"])
+    assert [product.part for product in made] == ["input", "output"]
+    for product in made:
         assert product.total is not None
         result = Decimal(1)
         for factor in product.factors:
             result *= Decimal(factor.number.raw)
         assert abs(result / 10**6 - Decimal(product.total.raw)) < Decimal("0.001")
-    assert view.others == ()
+    assert others == ()
 
 
 def test_a_part_that_costs_nothing_is_no_product() -> None:
@@ -44,21 +52,19 @@ def test_a_part_that_costs_nothing_is_no_product() -> None:
         cached_input_share=0.5,
         usd_per_mtok_cached_input=1,
     )
-    view = waterfall_view(numbers_of(waterfall=made))
-    assert view is not None
-    assert [product.part for product in view.products] == ["input"]
-    assert [factor.words for factor in view.others][-2:] == [
+    numbers = numbers_of(waterfall=made)
+    parts, others = products(numbers, numbers.data["waterfall"])
+    assert [product.part for product in parts] == ["input"]
+    assert [factor.words for factor in others][-2:] == [
         "of the input read from a cache",
         "a million cached tokens",
     ]
-    assert len(view.rows) == 1
-    assert view.n_remedies == 0
+    assert len(rows_of(numbers)) == 1
+    assert "Together:" not in to_html(dataclasses.replace(make_report(), waterfall=made))
 
 
 def test_every_bar_begins_where_the_former_ended() -> None:
-    view = waterfall_view(numbers_of())
-    assert view is not None
-    first, *steps, last = view.rows
+    first, *steps, last = rows_of(numbers_of())
     assert (first.left, first.width) == (0, 100)
     edge = first.width
     for row in steps:
@@ -76,22 +82,17 @@ def test_a_remedy_that_costs_more_rises_above_the_naive_bill() -> None:
         usd_per_mtok_input=1000,
         remedies=[Remedy("dear", "Dear", token_factor=2), Remedy("good", "Good", token_factor=0.1)],
     )
-    view = waterfall_view(numbers_of(waterfall=made))
-    assert view is not None
-    first, dear, good, last = view.rows
+    first, dear, good, last = rows_of(numbers_of(waterfall=made))
     assert (first.width, dear.left, dear.width, dear.is_saving) == (50, 50, 50, False)
     assert dear.delta is not None
     assert dear.delta.text == "+$1,000"
     assert (good.left, good.width, good.is_saving, last.width) == (10, 90, True, 10)
-    assert view.n_remedies == 1
     assert '<li class="more">' in to_html(dataclasses.replace(make_report(), waterfall=made))
 
 
 def test_steps_lead_to_the_findings_that_propose_them() -> None:
     report = make_report()
-    view = waterfall_view(numbers_of())
-    assert view is not None
-    for row in view.rows[1:-1]:
+    for row in rows_of(numbers_of())[1:-1]:
         assert row.index is not None
         assert report.waterfall is not None
         assert row.finding is not None
@@ -105,8 +106,8 @@ def test_a_chain_is_as_good_as_its_weakest_part() -> None:
 
 def test_no_waterfall_and_no_bill() -> None:
     numbers = numbers_of(waterfall=None, bill=None)
-    assert waterfall_view(numbers) is None
-    assert bill_view(numbers) is None
+    assert section_of(numbers) is None
+    assert bill(numbers) is None
 
 
 def test_the_causes_of_a_bill_stand_with_their_money() -> None:
@@ -126,12 +127,10 @@ def test_the_causes_of_a_bill_stand_with_their_money() -> None:
         source="usage.csv",
     )
     report = dataclasses.replace(report, bill=made)
-    view = bill_view(Numbers(report.to_dict()))
-    assert view is not None
-    assert view.difference is not None
-    assert view.difference.text == "−$2.50"
-    assert [cause.usd.text for cause in view.causes if cause.usd] == ["−$2.00", "−$0.50"]
+    found = tables(bill(Numbers(report.to_dict())))["Where the difference comes from"]
+    assert texts(column(found, "Amount")) == ["~−$2.00", "−$0.50"]
     html, markdown = to_html(report), to_markdown(report)
     for text in ("half of it was batched", "3 rows without a date", "usage.csv"):
         assert text in html
     assert "half of it was batched: \\~−\\$2.00" in markdown
+    assert "difference **−\\$2.50**" in markdown

@@ -5,32 +5,38 @@ from __future__ import annotations
 import dataclasses
 import re
 
+from jeton.auditing.result import AuditReport
 from jeton.report import to_html, to_markdown
 from jeton.report.numbers import Numbers
+from jeton.report.sections.traffic import traffic
+from jeton.report.sections.training import training
 from jeton.report.simulation_charts import simulation_charts
-from jeton.report.simulation_text import simulation_blocks, simulation_grid
-from jeton.report.simulation_views import COLUMNS, simulation_view
-from jeton.report.training_text import training_blocks, training_grid
 from tests.report.sample_report import HOSTILE, make_report
+from tests.report.trees import column, number, tables, texts
+
+TITLE = "Your traffic with each tokenizer and policy"
 
 
 def test_each_run_has_a_row_with_its_own_numbers() -> None:
     report = make_report()
     assert report.traffic is not None
-    view = simulation_view(Numbers(report.to_dict()))
-    assert view is not None
-    assert [row.policy for row in view.rows[:3]] == ["static", "dynamic", "prediction"]
-    assert len(view.rows) == 3 * len(report.tokenizers)
-    keys = [column[0] for column in COLUMNS]
-    for row, run in zip(view.rows, report.traffic.runs, strict=True):
-        peak = row.values[keys.index("peak_bytes")]
+    section = traffic(Numbers(report.to_dict()))
+    table = tables(section)[TITLE]
+    assert texts(column(table, "Policy"), "m")[:3] == ["static", "dynamic", "prediction"]
+    assert len(table.rows) == 3 * len(report.tokenizers)
+    peaks, outs = column(table, "Peak memory"), column(table, "Memory out at")
+    for cell, out, run in zip(peaks, outs, report.traffic.runs, strict=True):
+        peak = number(cell)
         assert peak is not None
         assert int(peak.raw) == run.peak_bytes
         assert peak.basis == "estimated"
-        out = row.values[keys.index("first_memory_out_seconds")]
         assert (out is None) == (run.first_memory_out_seconds is None)
-    assert view.rejected is not None
-    assert view.rejected.raw == "1"
+    assert "1 rows of the trace are not requests" in words_of(report)
+
+
+def words_of(report: AuditReport) -> str:
+    """The words of the page."""
+    return " ".join(re.sub(r"<[^>]*>", "", to_html(report)).split())
 
 
 def test_charts_say_in_words_what_they_show() -> None:
@@ -53,12 +59,9 @@ def test_charts_say_in_words_what_they_show() -> None:
 def test_no_trace_no_section() -> None:
     report = dataclasses.replace(make_report(), traffic=None)
     numbers = Numbers(report.to_dict())
-    assert simulation_view(numbers) is None
+    assert traffic(numbers) is None
     assert simulation_charts(numbers) == ()
-    assert simulation_blocks(numbers) == []
-    assert simulation_grid(numbers, wide=True) is None
-    assert training_blocks(numbers) == []
-    assert training_grid(numbers) is None
+    assert training(numbers) is None
     assert 'id="traffic"' not in to_html(report)
 
 
@@ -72,8 +75,7 @@ def test_hostile_names_stay_text() -> None:
 
 def test_a_terminal_of_80_columns_shows_fewer() -> None:
     numbers = Numbers(make_report().to_dict())
-    wide, narrow = (simulation_grid(numbers, wide=wide) for wide in (True, False))
-    assert wide is not None
-    assert narrow is not None
-    assert len(narrow.header) < len(wide.header)
+    table = tables(traffic(numbers))[TITLE]
+    wide, narrow = table.of("w"), table.of("t")
+    assert len(narrow.columns) < len(wide.columns)
     assert len(narrow.rows) == len(wide.rows)

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from jeton.report.day_charts import day_charts
-from jeton.report.money_views import price_lists
 from jeton.report.numbers import Kind, Numbers, money_kind, write_number
-from jeton.report.spending_views import spending_view
+from jeton.report.sections.bill import price_lists
+from jeton.report.sections.spending import spending
+from jeton.report.tree import Items, Line, Section
 from jeton.report.workload import day_words, period_words, title_of_inputs
+from tests.report.trees import column, tables, texts
 
 
 def _use(model: str, usd: str, n: int, tariff: str = "standard") -> dict[str, Any]:
@@ -45,18 +47,25 @@ def _data(**ledger: Any) -> dict[str, Any]:
     return {"requests": {"n_requests": 12}, "ledger": whole | ledger}
 
 
+def _said(section: Section | None, kind: type[Line | Items]) -> list[str]:
+    assert section is not None
+    found = [block for block in section.blocks if isinstance(block, kind)]
+    return [
+        text
+        for block in found
+        for text in texts(list(block.items) if isinstance(block, Items) else [block.words])
+    ]
+
+
 def test_models_have_their_share_and_their_tariff() -> None:
-    view = spending_view(Numbers(_data()))
-    assert view is not None
-    assert [(row.share and row.share.text, row.tariff) for row in view.models] == [
-        ("95%", ""),
-        ("5%", "batch"),
-    ]
-    assert [row.usd and row.usd.text for row in view.models] == ["$9.50", "$0.50"]
-    assert [(shown.text, words) for shown, words in view.joined] == [
-        ("7", "pieces of streamed answers")
-    ]
-    assert not view.is_lower_bound
+    section = spending(Numbers(_data()))
+    table = tables(section)["By model"]
+    assert texts([row.head for row in table.rows]) == ["large", "small, batch"]
+    assert texts(column(table, "Share")) == ["95%", "5%"]
+    assert texts(column(table, "Cost")) == ["$9.50", "$0.50"]
+    said = _said(section, Items)
+    assert said == ["7 records are not counted as requests: pieces of streamed answers"]
+    assert _said(section, Line) == []
 
 
 def test_what_is_not_in_the_sum_is_named() -> None:
@@ -64,18 +73,17 @@ def test_what_is_not_in_the_sum_is_named() -> None:
         "model": "house-model", "provider": "", "kind": "unknown_model", "why": "not in the list",
         "nearest": [], "n_requests": 3, "n_tokens": 30, "share_of_tokens": 0.012,
     }  # fmt: skip
-    view = spending_view(Numbers(_data(not_priced=[entry], n_half_known=2)))
-    assert view is not None
-    assert view.is_lower_bound
-    assert view.unpriced[0].share is not None
-    assert view.unpriced[0].share.text == "1.2%"
-    assert view.half_known is not None
-    assert view.half_known.text == "2"
+    section = spending(Numbers(_data(not_priced=[entry], n_half_known=2)))
+    assert _said(section, Line) == [
+        "1 model (house-model), 1.2% of the tokens, have no price; "
+        "2 requests report only a part of their tokens"
+    ]
+    assert "Not in this sum: house-model, 3 requests, 1.2% of the tokens" in _said(section, Items)
 
 
 def test_without_a_log_there_is_nothing_to_show() -> None:
-    assert spending_view(Numbers(_data() | {"requests": None})) is None
-    assert spending_view(Numbers({"requests": {"n_requests": 1}, "ledger": None})) is None
+    assert spending(Numbers(_data() | {"requests": None})) is None
+    assert spending(Numbers({"requests": {"n_requests": 1}, "ledger": None})) is None
 
 
 def test_days_are_drawn_from_zero_with_their_peak() -> None:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from decimal import Decimal
+from typing import get_args
+
+import pytest
 
 from jeton.auditing.result import AuditReport
-from jeton.report.numbers import Numbers
+from jeton.report.numbers import Kind, Numbers
 from jeton.report.summary import headline, worst_terms
-from jeton.report.tables import Table, economics_table, fidelity_table, quality_table, tokens_table
+from jeton.report.tables import (
+    columns_of,
+    economics_table,
+    fidelity_table,
+    quality_table,
+    tokens_table,
+)
+from jeton.report.tree import ALL, Better, Marked, Table
 from tests.report.sample_report import make_report
 
 
@@ -18,7 +28,25 @@ def numbers_of(report: AuditReport) -> Numbers:
 
 def best(table: Table, key: str) -> list[int]:
     position = [column.key for column in table.columns].index(key)
-    return [index for index, row in enumerate(table.rows) if row[position].is_best]
+    return [index for index, cells in enumerate(marks(table)) if cells[position].is_best]
+
+
+def marks(table: Table) -> list[list[Marked]]:
+    """The cells of each row, all of which are numbers of a column."""
+    rows = [[cell for cell in row.cells if isinstance(cell, Marked)] for row in table.rows]
+    assert all(len(row) == len(table.columns) for row in rows)
+    return rows
+
+
+@pytest.mark.parametrize(
+    "table", ["tokens", "fidelity", "economics", "quality", "comparison", "traffic"]
+)
+def test_columns_are_listed_with_what_they_may_hold(table: str) -> None:
+    for column in columns_of(table):
+        assert column.kind in get_args(Kind)
+        assert column.better in get_args(Better)
+        assert column.forms in ALL[ALL.index(column.forms[0]) :]
+        assert column.meaning
 
 
 def test_the_best_of_each_column() -> None:
@@ -49,7 +77,7 @@ def test_equal_values_have_no_best() -> None:
 def test_one_tokenizer_is_compared_with_nothing() -> None:
     table = tokens_table(numbers_of(make_report(n_tokenizers=1)), current=0)
     assert "change" not in [column.key for column in table.columns]
-    assert not any(cell.is_best for row in table.rows for cell in row)
+    assert not any(cell.is_best for row in marks(table) for cell in row)
 
 
 def test_what_is_not_known_has_no_table() -> None:
@@ -108,9 +136,8 @@ def test_a_waterfall_without_savings_leaves_the_headline() -> None:
 
 def test_intervals_stand_beside_their_numbers() -> None:
     table = tokens_table(numbers_of(make_report(n_tokenizers=1)), current=0)
-    intervals = {
-        column.key: cell.interval for column, cell in zip(table.columns, table.rows[0], strict=True)
-    }
+    keys = [column.key for column in table.columns]
+    intervals = dict(zip(keys, (cell.interval for cell in marks(table)[0]), strict=True))
     mean = intervals["tokens_per_document.mean"]
     assert mean is not None
     assert [shown.path for shown in mean] == [
@@ -125,7 +152,7 @@ def test_quality_is_a_table_where_it_was_measured() -> None:
     assert table is not None
     assert best(table, "bits_per_byte") == [0]
     position = [column.key for column in table.columns].index("bits_per_byte")
-    interval = table.rows[1][position].interval
+    interval = marks(table)[1][position].interval
     assert interval is not None
     assert [shown.text for shown in interval] == ["1.007", "1.050"]
     assert best(table, "words_kept_share") == [4]

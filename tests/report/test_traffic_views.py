@@ -13,12 +13,17 @@ from rich.console import Console
 
 from jeton.auditing.result import AuditReport
 from jeton.report import print_audit, to_html, to_markdown
-from jeton.report import traffic_views as traffic
-from jeton.report.money_views import once_shown, payback_shown
 from jeton.report.numbers import Numbers
-from jeton.report.summary import headline
+from jeton.report.sections.basis import basis
+from jeton.report.sections.domains import domains
+from jeton.report.sections.quota import quota
+from jeton.report.sections.waterfall import comparison
+from jeton.report.summary import headline, once_shown, payback_shown
 from tests.report import sample_parts as parts_of
 from tests.report.sample_report import make_report
+from tests.report.trees import column, number, tables, texts
+
+BILLS = "Cost of each domain"
 
 
 def numbers_of(report: Any) -> Numbers:
@@ -56,14 +61,7 @@ def words(html: str) -> str:
 
 def test_what_the_provider_counts_is_in_every_form() -> None:
     report = make_report()
-    view = traffic.provider_view(numbers_of(report))
-    assert view is not None
-    assert view.tokens is not None
-    assert view.tokens.basis == "calibrated"
     # 7,310,522 tokens x 1.21 + 12,843 requests x 8
-    assert view.tokens.text == "8,948,476"
-    assert view.change is not None
-    assert view.change.text == "+22.4%"
     page, markdown, terminal = html(), to_markdown(report), printed(report)
     section = page.partition('<section id="provider"')[2].partition("</section>")[0]
     said = words(section)
@@ -102,21 +100,18 @@ def test_an_estimate_says_so() -> None:
 
 def test_a_count_that_is_missing_says_why() -> None:
     report = dataclasses.replace(small_report(), provider_count=parts_of.uncounted_provider(None))
-    view = traffic.provider_view(numbers_of(report))
-    assert view is not None
-    assert view.tokens is None
     for text in (words(to_html(report)), to_markdown(report), printed(report)):
         assert "is counted with gemma3, which is not at hand" in text
 
 
 def test_limits_say_which_is_exceeded() -> None:
     report = make_report()
-    view = traffic.quota_view(numbers_of(report))
-    assert view is not None
-    assert [(row.label, row.is_exceeded, row.is_binding) for row in view.rows] == [
-        ("Tokens a minute", True, True),
-        ("Requests a minute", False, False),
+    table = tables(quota(numbers_of(report)))["Peaks against the limits"]
+    assert texts([row.head for row in table.rows]) == [
+        "Tokens a minute, nearest",
+        "Requests a minute",
     ]
+    assert texts(column(table, "Verdict")) == ["✕ over the limit", "✓ within the limit"]
     section = html().partition('<section id="quota"')[2].partition("</section>")[0]
     said = words(section)
     assert "Your traffic passes a limit, first at 2025-10-09 08:54:08 UTC." in said
@@ -161,21 +156,21 @@ def test_times_beyond_the_calendar_are_left_out(seconds: float) -> None:
 def test_naive_against_engineered_ends_with_the_bills_of_the_waterfall() -> None:
     report = make_report()
     assert report.waterfall is not None
-    rows = traffic.comparison_rows(numbers_of(report))
-    assert all(row.change is None or row.change.text != "0%" for row in rows)
-    bill = rows[-1]
-    assert bill.naive is not None
-    assert bill.engineered is not None
-    assert bill.change is not None
-    assert bill.naive.raw == str(report.waterfall.naive_usd_per_month)
-    assert bill.engineered.raw == str(report.waterfall.engineered_usd_per_month)
-    assert bill.change.text.startswith("\u2212")
+    rows = comparison(numbers_of(report)).rows
+    assert "0%" not in texts([row.cells[2] for row in rows])
+    naive, engineered, change = map(number, rows[-1].cells)
+    assert naive is not None
+    assert engineered is not None
+    assert change is not None
+    assert naive.raw == str(report.waterfall.naive_usd_per_month)
+    assert engineered.raw == str(report.waterfall.engineered_usd_per_month)
+    assert change.text.startswith("\u2212")
     for text in forms():
         assert "Today and after all changes" in text
-        assert bill.engineered.text in text
+        assert engineered.text in text
     without = dataclasses.replace(report.waterfall, steps=())
     bare = dataclasses.replace(report, waterfall=without)
-    assert traffic.comparison_rows(numbers_of(bare)) == ()
+    assert comparison(numbers_of(bare)).rows == ()
 
 
 def test_what_remedies_cost_once_is_said_with_its_return() -> None:
@@ -201,25 +196,27 @@ def test_what_remedies_cost_once_is_said_with_its_return() -> None:
 
 def test_bills_of_domains_are_shown_the_dearest_first() -> None:
     report = make_report()
-    rows = traffic.domain_bill_rows(numbers_of(report))
-    assert [row.usd.raw for row in rows if row.usd] == [str(b.usd) for b in report.domain_bills]
+    costs = [number(c) for c in column(tables(domains(numbers_of(report)))[BILLS], "Cost")]
+    assert [usd.raw for usd in costs if usd] == [str(b.usd) for b in report.domain_bills]
     assert [b.name for b in report.domain_bills] == ["clinical notes", "guidelines", "lab reports"]
     for text in forms():
-        assert rows[0].usd is not None
-        assert rows[0].usd.text in text
+        assert costs[0] is not None
+        assert costs[0].text in text
         assert "Cost of each domain" in text
-    assert traffic.domain_bill_rows(numbers_of(make_report(price=False))) == ()
+    assert BILLS not in tables(domains(numbers_of(make_report(price=False))))
 
 
 def test_tokens_of_the_whole_have_their_interval() -> None:
     report = make_report()
-    (row,) = traffic.sampled_rows(numbers_of(report))
-    assert row.tokens is not None
-    assert row.tokens.basis == "estimated"
+    title = "Tokens of the whole workload, estimated from the counted part"
+    (row,) = tables(basis(numbers_of(report)))[title].rows
+    tokens, _, high, _ = map(number, row.cells)
+    assert tokens is not None
+    assert high is not None
+    assert tokens.basis == "estimated"
     for text in forms():
-        assert f"~{row.tokens.text}" in text
-        assert row.high is not None
-        assert row.high.text in text
+        assert f"~{tokens.text}" in text
+        assert high.text in text
 
 
 def test_without_these_parts_nothing_is_said_of_them() -> None:

@@ -165,7 +165,7 @@ def _write_side_by_side(
     before: AuditReport, after: AuditReport, result: GateResult, output: OutputSettings
 ) -> None:
     from jeton import report as looks
-    from jeton.report.against import against_data, against_lines, against_to_markdown
+    from jeton.report.gate import against_data, against_lines, against_to_markdown
 
     def show() -> None:
         for line in against_lines(result):

@@ -12,11 +12,11 @@ from jeton.cli.options import load_tokenizer
 from jeton.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from jeton.formats.writing import Target
     from jeton.cli.corpus_options import CorpusOptions
     from jeton.cli.held_out import HeldOutFile
     from jeton.cli.outputs import SavedTokenizer
     from jeton.formats.targets import Target
+    from jeton.formats.writing import Target
     from jeton.training import ContinueSettings
 
 _N_SHOWN = 10

@@ -1,8 +1,9 @@
 """How reports look: JSON, terminal, Markdown, and one HTML page.
 
-Every form is made from `AuditReport.to_dict`, so that all show the same numbers. A form is imported
-when it is first used: most runs want one or two of them. Each other page (`compare`, `sweep`,
-`route`, `plans`, `inspector`, `prediction`) has a module with a template in ``templates/``.
+An audit is made once into a tree (`tree`, `sections`) from `AuditReport.to_dict`; `terminal`,
+`markdown` and `page` write the same tree. A form is imported when it is first used: most runs want
+one or two of them. Each other page (`compare`, `sweep`, `route`, `plans`, `inspector`,
+`prediction`) has a module with a template in ``templates/``.
 """
 
 from __future__ import annotations

@@ -7,13 +7,13 @@ colour and hatching, and carry their names.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from jeton.report.axes import Scale, linear_ticks, log_ticks
 from jeton.report.numbers import Kind, Numbers, Shown, write_number
 from jeton.report.svg import N_LOOKS, Drawing
+from jeton.report.tree import Plot, tokenizer_name
 from jeton.report.visible import visible
 
 _WIDTH_PX = 340.0
@@ -28,15 +28,7 @@ _LABEL_PX = 12.5
 _TICK_PX = 3.5
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """A drawn chart; ``tokenizer`` where it shows only one."""
-
-    svg: Markup
-    tokenizer: int | None = None
-
-
-def length_charts(numbers: Numbers) -> tuple[Chart, ...]:
+def length_charts(numbers: Numbers) -> tuple[Plot, ...]:
     """Tokens per document, one small histogram for every tokenizer, all with the same axes."""
     tokenizers = numbers.data["tokenizers"]
     histograms = [t["tokens_per_document"]["histogram"] for t in tokenizers]
@@ -49,12 +41,24 @@ def length_charts(numbers: Numbers) -> tuple[Chart, ...]:
     # Bars of different width (powers) are compared by height: share of the documents in the bin.
     top = max(max(h["counts"]) / max(1, sum(h["counts"])) for h in filled)
     return tuple(
-        Chart(_histogram(numbers, index, (low, high), top, is_log=is_log), index)
+        Plot(
+            tokenizer_name(numbers, index),
+            "",
+            _histogram(numbers, index, (low, high), top, is_log=is_log),
+        )
         for index in range(len(tokenizers))
     )
 
 
-def bar_chart(numbers: Numbers, *, name: str, key: str, title: str, kind: Kind) -> Chart | None:
+def bar_chart(
+    numbers: Numbers,
+    *,
+    name: str,
+    key: str,
+    title: str,
+    kind: Kind,
+    hint: str = "less is better",
+) -> Plot | None:
     """One bar for every tokenizer; None where fewer than two have the number.
 
     ``key`` is a path below ``tokenizers[i]``; that of a figure ends in ``.value``.
@@ -69,10 +73,10 @@ def bar_chart(numbers: Numbers, *, name: str, key: str, title: str, kind: Kind) 
         if value is not None:
             _bar(drawing, across, index, 0.0, float(value.raw))
         _bar_labels(drawing, index, _name(numbers, index), value)
-    return Chart(drawing.svg(_alt(numbers, title, shown)))
+    return Plot(title, hint, drawing.svg(_alt(numbers, title, shown)))
 
 
-def memory_chart(numbers: Numbers) -> Chart | None:
+def memory_chart(numbers: Numbers) -> Plot | None:
     """Weights, and the cache of the mean requests that fit beside them on the GPU.
 
     Without a GPU there is nothing to fill; the tables show the bytes.
@@ -99,7 +103,9 @@ def memory_chart(numbers: Numbers) -> Chart | None:
         f"{shown.text if shown else 'no'} requests of mean length"
         for index, weights, _, shown in rows
     )
-    return Chart(drawing.svg(f"Memory of the GPU. {alt}"))
+    hint = "grey: weights; then the cache of the mean requests that fit"
+    title = "Memory of the GPU"
+    return Plot(title, hint, drawing.svg(f"{title}. {alt}"))
 
 
 def write_bytes(value: float) -> str:

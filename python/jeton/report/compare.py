@@ -5,56 +5,41 @@ All forms are made from `Comparison.to_dict`, so that they show the same numbers
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from jeton.metrics.quality import loses_text
-from jeton.report import markdown_parts
+from jeton._plain import counted
+from jeton.metrics.round_trips import loses_text
 from jeton.report.inspector import inspector_context
 from jeton.report.json_report import embed_json, safe_json
-from jeton.report.markdown_text import escaped, rows, signed, text, written
+from jeton.report.markdown import block_markdown, table_markdown, written
+from jeton.report.markdown_text import escaped, signed, text
 from jeton.report.numbers import Numbers, Shown
+from jeton.report.page import asset, page_context, rendered
 from jeton.report.result_page import Opening, Sum
-from jeton.report.tables import (
+from jeton.report.sections.tokenizers import side_by_side, stability
+from jeton.report.tables import columns_of, fidelity_table, quality_table, table_of, tokens_table
+from jeton.report.terminal import TextPrinter, spelled
+from jeton.report.tree import (
+    MARKDOWN,
+    PAPER,
     Column,
-    NumberCell,
+    Marked,
+    Paragraph,
+    Section,
     Table,
-    fidelity_table,
-    quality_table,
-    table_of,
-    tokens_table,
+    TableRow,
+    Words,
+    quoted,
+    tokenizer_name,
 )
-from jeton.report.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text as RichText
 
     from jeton.comparing import Comparison
-
-_EXTRA = (
-    Column(
-        "tokens_per_letter_word",
-        "Tokens per letter word",
-        "tokens that overlap a run of letters, of scripts that put spaces between words",
-        "ratio",
-        "less",
-    ),
-    Column("n_unknown_tokens", "Unknown", "tokens for text without a token", "count", "less"),
-    Column("unknown_token_share", "Unknown share", "of all tokens", "share", "less"),
-    Column(
-        "unseen_mass",
-        "Unseen",
-        "tokens of more such text that will be ids not seen yet (Good-Turing)",
-        "share",
-    ),
-    Column(
-        "speed.bytes_per_second",
-        "Bytes a second",
-        "encoded by one thread on this machine, the median of rounds",
-        "bytes",
-        "more",
-    ),
-)
 
 _TITLES = {
     "domain": "By domain",
@@ -63,106 +48,93 @@ _TITLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A table with its title; rows are tokenizers."""
-
-    title: str
-    table: Table
-
-
-@dataclass(frozen=True, slots=True)
-class GroupTableRow:
-    """One part of the text; ``cells`` are bytes per token, in the order of the tokenizers."""
-
-    index: int
-    name: str
-    documents: Shown | None
-    size: Shown | None
-    cells: tuple[NumberCell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupTable:
-    """The text in parts; ``basis`` says whether all of it was counted."""
-
-    index: int
-    kind: str
-    title: str
-    basis: str
-    meaning: str
-    rows: tuple[GroupTableRow, ...]
-
-
 def current_of(data: dict[str, Any]) -> int:
     """The place of the tokenizer that the others are compared with."""
     return next(i for i, item in enumerate(data["tokenizers"]) if item["is_current"])
 
 
-def sections(numbers: Numbers) -> tuple[Section, ...]:
+def tables(numbers: Numbers) -> tuple[Table, ...]:
     """The tables of whole-text figures; columns that no tokenizer has are left out."""
+    quality = quality_table(numbers)
+    return (
+        tokens_table(numbers, current=current_of(numbers.data)),
+        _extra(numbers),
+        *((replace(quality, heading="Quality of the cuts"),) if quality else ()),
+        replace(fidelity_table(numbers), heading="Vocabulary and fidelity"),
+    )
+
+
+def _extra(numbers: Numbers) -> Table:
+    """Words, unknown text and speed."""
     tokenizers = numbers.data["tokenizers"]
 
     def has(item: dict[str, Any], key: str) -> bool:
         first, _, last = key.partition(".")
         return item[first] is not None and (not last or item[first][last] is not None)
 
-    columns = tuple(c for c in _EXTRA if any(has(item, c.key) for item in tokenizers))
-
     def cell(index: int, column: Column) -> Shown | None:
         if not has(tokenizers[index], column.key):
             return None
         return numbers.show(f"tokenizers[{index}].{column.key}", column.kind)
 
-    found = [
-        Section("Tokens", tokens_table(numbers, current=current_of(numbers.data))),
-        Section("Words, unknown text, speed", table_of(numbers, columns, cell)),
-    ]
-    quality = quality_table(numbers)
-    if quality is not None:
-        found.append(Section("Quality of the cuts", quality))
-    found.append(Section("Vocabulary and fidelity", fidelity_table(numbers)))
-    return tuple(found)
+    columns = tuple(
+        c for c in columns_of("comparison") if any(has(item, c.key) for item in tokenizers)
+    )
+    title = "Fertility of letter words, unknown text, and speed on this machine"
+    return table_of(numbers, title, columns, cell, heading="Words, unknown text, speed")
 
 
-def group_tables(numbers: Numbers) -> tuple[GroupTable, ...]:
-    """Bytes per token by domain, script and language; the best of each row is marked."""
-    return tuple(
-        GroupTable(
-            index,
-            group["kind"],
-            _TITLES[group["kind"]],
-            group["basis"],
-            group["meaning"],
-            tuple(
-                _group_row(numbers, f"groups[{index}].rows[{place}]", place, row, group["basis"])
-                for place, row in enumerate(group["rows"])
+def group_table(numbers: Numbers, index: int) -> Table:
+    """Bytes per token of the parts of the text; the best of each row is marked."""
+    group = numbers.data["groups"][index]
+    basis = group["basis"]
+    lossy = [loses_text(item["unreturned_by_cause"]) for item in numbers.data["tokenizers"]]
+    rows = []
+    for place, row in enumerate(group["rows"]):
+        path = f"groups[{index}].rows[{place}]"
+        values = [cell["bytes_per_token"] for cell in row["cells"]]
+        # As in all tables: what loses text needs few tokens because it encodes less.
+        known = [v for v, lost in zip(values, lossy, strict=True) if v is not None and not lost]
+        best = max(known) if len(set(known)) > 1 else None
+        cells = (
+            numbers.show(f"{path}.n_documents", "count", basis=basis),
+            numbers.show(f"{path}.n_bytes", "bytes", basis=basis),
+            *(
+                Marked(
+                    numbers.show(f"{path}.cells[{i}].bytes_per_token", "ratio", basis=basis),
+                    value is not None and value == best and not lossy[i],
+                )
+                for i, value in enumerate(values)
             ),
         )
-        for index, group in enumerate(numbers.data["groups"])
+        rows.append(TableRow(quoted(numbers, f"{path}.name"), cells))
+    columns = (
+        Column("", "Documents", forms=MARKDOWN if group["kind"] == "script" else PAPER),
+        Column("", "Text", forms=PAPER),
+        *(Column("", tokenizer_name(numbers, i)) for i in range(len(lossy))),
+    )
+    kind, title = group["kind"].capitalize(), _TITLES[group["kind"]]
+    return Table(
+        title, kind, columns, tuple(rows), label=f"{title}, the table", style="sortable domains"
     )
 
 
-def _group_row(
-    numbers: Numbers, path: str, place: int, row: dict[str, Any], basis: str
-) -> GroupTableRow:
-    lossy = [loses_text(item["unreturned_by_cause"]) for item in numbers.data["tokenizers"]]
-    values = [cell["bytes_per_token"] for cell in row["cells"]]
-    # As in all tables: what loses text needs few tokens because it encodes less.
-    known = [v for v, is_lossy in zip(values, lossy, strict=True) if v is not None and not is_lossy]
-    best = max(known) if len(set(known)) > 1 else None
-    return GroupTableRow(
-        index=place,
-        name=row["name"],
-        documents=numbers.show(f"{path}.n_documents", "count", basis=basis),
-        size=numbers.show(f"{path}.n_bytes", "bytes", basis=basis),
-        cells=tuple(
-            NumberCell(
-                numbers.show(f"{path}.cells[{index}].bytes_per_token", "ratio", basis=basis),
-                value is not None and value == best and not lossy[index],
-            )
-            for index, value in enumerate(values)
-        ),
+def sections_of(numbers: Numbers) -> tuple[Section, ...]:
+    """The parts of the page."""
+    current = current_of(numbers.data)
+    tokens = tokens_table(numbers, current=current)
+    groups = []
+    for index, group in enumerate(numbers.data["groups"]):
+        drawn = "" if group["basis"] == "exact" else " From an even draw of the text."
+        said = f"Bytes per token, more is better. {group['meaning'].capitalize()}.{drawn}"
+        table, title = group_table(numbers, index), _TITLES[group["kind"]]
+        groups.append(Section(f"by-{group['kind']}", title, title, (Paragraph(said), table)))
+    title = "Tokenizers side by side"
+    more = (_extra(numbers),)
+    return (
+        Section("tokenizers", title, "Side by side", (tokens, *side_by_side(numbers, current))),
+        Section("more", "Words, unknown text, speed", "Words, speed", more),
+        *groups,
     )
 
 
@@ -179,41 +151,22 @@ def comparison_markdown(comparison: Comparison) -> str:
     """As GitHub-flavoured Markdown."""
     data = comparison.to_dict()
     numbers = Numbers(data)
-    is_alone = len(data["tokenizers"]) == 1
-    names = [
-        text(item["name"]) + (" (current)" if item["is_current"] and not is_alone else "")
-        for item in data["tokenizers"]
-    ]
     summary = data["text"]
     blocks = [
         "# Tokenizers side by side",
-        f"{written(numbers.show('text.n_documents', 'count'))} documents, "
-        f"{written(numbers.show('text.n_bytes', 'bytes'))}; words are cut at white space "
+        f"{signed(numbers.show('text.n_documents', 'count'))} documents, "
+        f"{signed(numbers.show('text.n_bytes', 'bytes'))}; words are cut at white space "
         f"(splitter `{summary['word_splitter']}`).",
     ]
-    for section in sections(numbers):
-        body = [
-            [name, *(_markdown_cell(cell) for cell in row)]
-            for name, row in zip(names, section.table.rows, strict=True)
-        ]
-        header = ["Tokenizer", *(column.label for column in section.table.columns)]
-        blocks += [f"## {section.title}", rows(header, body)]
-    blocks += markdown_parts.stability(numbers)
-    for group in group_tables(numbers):
-        body = [
-            [
-                text(row.name),
-                signed(row.documents),
-                escaped(signed(row.size)),
-                *(_markdown_cell(cell) for cell in row.cells),
-            ]
-            for row in group.rows
-        ]
-        header = [group.kind.capitalize(), "Documents", "Text", *names]
+    for table in tables(numbers):
+        blocks += [f"## {written(table.heading)}", table_markdown(table)]
+    for block in stability(numbers):
+        blocks += block_markdown(block)
+    for index, group in enumerate(data["groups"]):
         blocks += [
-            f"## {group.title}",
-            f"Bytes per token ({group.basis}). {escaped(group.meaning.capitalize())}.",
-            rows(header, body),
+            f"## {_TITLES[group['kind']]}",
+            f"Bytes per token ({group['basis']}). {escaped(group['meaning'].capitalize())}.",
+            table_markdown(group_table(numbers, index)),
         ]
     blocks.append(
         "**Bold** marks the best value; a tokenizer that does not restore the text is never the "
@@ -223,49 +176,19 @@ def comparison_markdown(comparison: Comparison) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _markdown_cell(cell: NumberCell) -> str:
-    shown = escaped(signed(cell.shown))
-    return f"**{shown}**" if cell.is_best else shown
-
-
 def comparison_html(comparison: Comparison) -> str:
     """The page: the tables, charts, and the token inspector where there is an inspection.
 
     Raises:
         ValueError: A figure is not a finite number.
     """
-    from jeton.report.charts import bar_chart, length_charts
-    from jeton.report.evidence_views import stability_rows
-    from jeton.report.page import MARKERS, N_LOOKS, asset, environment
-
     data = comparison.to_dict()
     numbers = Numbers(data)
-    n_tokenizers = len(data["tokenizers"])
-    by_title = {section.title: section.table for section in sections(numbers)}
     context = {
-        "data": data,
-        "numbers": numbers,
+        **page_context(numbers, current_of(data)),
         "title": "Tokenizers on one text",
         "opening": _opening(numbers),
-        "current": current_of(data),
-        "tokens": by_title["Tokens"],
-        "extra": by_title["Words, unknown text, speed"],
-        "quality": by_title.get("Quality of the cuts"),
-        "fidelity": by_title["Vocabulary and fidelity"],
-        "stability": stability_rows(numbers),
-        "groups": group_tables(numbers),
-        "charts": {
-            "lengths": length_charts(numbers),
-            "compression": bar_chart(
-                numbers,
-                name="compression",
-                key="bytes_per_token",
-                title="Bytes per token",
-                kind="ratio",
-            ),
-        },
-        "markers": [MARKERS[i % N_LOOKS] for i in range(n_tokenizers)],
-        "looks": [i % N_LOOKS for i in range(n_tokenizers)],
+        "parts": sections_of(numbers),
         "css": asset("report.css") + asset("tokens.css") + asset("inspector.css"),
         "js": asset("tokens.js") + asset("inspector.js") + asset("copy.js"),
         "embedded": embed_json(data),
@@ -274,7 +197,7 @@ def comparison_html(comparison: Comparison) -> str:
         ),
         "version": data["jeton_version"],
     }
-    return environment().get_template("compare.html.j2").render(context)
+    return rendered("compare.html.j2", context)
 
 
 def _opening(numbers: Numbers) -> Opening:
@@ -306,8 +229,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
     More tokenizers than fit the width are printed in further blocks.
     """
-    data = comparison.to_dict()
-    _Printer(Numbers(data), console).print()
+    _Printer(Numbers(comparison.to_dict()), console).print()
 
 
 _LABEL_COLUMNS, _VALUE_COLUMNS = 24, 20
@@ -315,98 +237,67 @@ _MAX_ROWS = 20
 """Parts of the text that a terminal shows: one screen."""
 
 
-class _Printer:
+class _Printer(TextPrinter):
     """Prints one comparison to one console."""
 
     def __init__(self, numbers: Numbers, console: Console) -> None:
+        super().__init__(console)
         self._numbers = numbers
-        self._console = console
-        self._unicode = console.encoding.lower().startswith("utf")
-        self._best = " \u2605" if self._unicode else " *"
         room = console.width - _LABEL_COLUMNS
         self._n_abreast = max(1, room // _VALUE_COLUMNS)
 
     def print(self) -> None:
         data, show = self._numbers.data, self._numbers.show
-        self._line(
-            f"Text  {written(show('text.n_documents', 'count'))} "
-            f"{'document' if data['text']['n_documents'] == 1 else 'documents'}, "
-            f"{written(show('text.n_bytes', 'bytes'))}, "
-            f"{written(show('text.n_words', 'count'))} words ({data['text']['word_splitter']})"
+        self.line(
+            f"Text  {counted(data['text']['n_documents'], 'document')}, "
+            f"{signed(show('text.n_bytes', 'bytes'))}, "
+            f"{signed(show('text.n_words', 'count'))} words ({data['text']['word_splitter']})"
         )
         n = len(data["tokenizers"])
         for first in range(0, n, self._n_abreast):
             places = range(first, min(first + self._n_abreast, n))
-            for section in sections(self._numbers):
-                self._section(section, places)
-            for group in group_tables(self._numbers):
-                self._group(group, places)
-        self._line(f"{self._best.strip()} best of its row   ~ estimated from a sample", "dim")
+            for table in tables(self._numbers):
+                self._turned(table, places)
+            for index in range(len(data["groups"])):
+                self._group(index, places)
+        self.line(f"{self.best} best of its row   ~ estimated from a sample", "dim")
 
-    def _line(self, words: str, style: str = "") -> None:
-        self._console.print(self._text(words, style))
-
-    def _text(self, words: str, style: str = "") -> Any:
-        # Never markup: names may contain brackets and escape sequences.
-        from rich.text import Text
-
-        shown = words if self._unicode else _ascii(words)
-        return Text(shown, style=style)
-
-    def _grid(self, title: str, first: str, places: range) -> Any:
-        from rich import box
-        from rich.table import Table as RichTable
-
-        table = RichTable(
-            title=self._text(title, "bold"),
-            title_justify="left",
-            title_style="",
-            box=box.SIMPLE_HEAD if self._unicode else box.ASCII2,
-            pad_edge=False,
-            padding=(0, 1, 0, 0),
-            header_style="",
-        )
-        table.add_column(self._text(first), overflow="fold", min_width=_LABEL_COLUMNS - 2)
+    def _grid(self, title: str, first: str, places: range) -> RichTable:
+        grid = self.grid(title)
+        grid.add_column(self.text(first), overflow="fold", min_width=_LABEL_COLUMNS - 2)
         for place in places:
-            item = self._numbers.data["tokenizers"][place]
-            sign = "> " if item["is_current"] and len(self._numbers.data["tokenizers"]) > 1 else ""
-            table.add_column(
-                self._text(sign + visible(item["name"])), justify="right", overflow="fold"
-            )
-        return table
+            name = tokenizer_name(self._numbers, place, current_of(self._numbers.data))
+            grid.add_column(self.text(spelled(name, "t")), justify="right", overflow="fold")
+        return grid
 
-    def _section(self, section: Section, places: range) -> None:
-        table = self._grid(section.title, "", places)
-        for position, column in enumerate(section.table.columns):
-            cells = [section.table.rows[place][position] for place in places]
-            table.add_row(self._text(column.label), *(self._cell(cell) for cell in cells))
-            if any(cell.interval for cell in cells):
-                table.add_row(self._text("  95%", "dim"), *(self._ends(cell) for cell in cells))
-        self._console.print()
-        self._console.print(table)
+    def _turned(self, table: Table, places: range) -> None:
+        """Print a table with its columns as rows."""
+        grid = self._grid(spelled(table.heading, "t"), "", places)
+        for position, column in enumerate(table.columns):
+            cells = [table.rows[place].cells[position] for place in places]
+            grid.add_row(self.text(spelled(column.label, "t")), *(self._cell(c) for c in cells))
+            if any(isinstance(cell, Marked) and cell.interval for cell in cells):
+                grid.add_row(self.text("  95%", "dim"), *(self._ends(cell) for cell in cells))
+        self.below(grid)
 
-    def _group(self, group: GroupTable, places: range) -> None:
-        table = self._grid(f"{group.title}: bytes per token", group.kind.capitalize(), places)
-        for row in group.rows[:_MAX_ROWS]:
-            name = f"{visible(row.name)}  {signed(row.size)}"
-            table.add_row(self._text(name), *(self._cell(row.cells[place]) for place in places))
-        self._console.print()
-        self._console.print(table)
-        n_more = len(group.rows) - _MAX_ROWS
+    def _group(self, index: int, places: range) -> None:
+        table = group_table(self._numbers, index)
+        title = f"{spelled(table.title, 't')}: bytes per token"
+        grid = self._grid(title, spelled(table.head, "t"), places)
+        for row in table.rows[:_MAX_ROWS]:
+            _, size, *cells = row.cells
+            name = f"{spelled(row.head, 't')}  {spelled(size, 't')}"
+            grid.add_row(self.text(name), *(self._cell(cells[place]) for place in places))
+        self.below(grid)
+        n_more = len(table.rows) - _MAX_ROWS
         if n_more > 0:
-            self._line(f"{n_more} more; the other forms have them", "dim")
+            self.line(f"{n_more} more; the other forms have them", "dim")
 
-    def _cell(self, cell: NumberCell) -> Any:
-        words = signed(cell.shown) + (self._best if cell.is_best else "  ")
-        return self._text(words, "bold" if cell.is_best else "")
+    def _cell(self, cell: Words) -> RichText:
+        return self.cell(cell, has_star=True)
 
-    def _ends(self, cell: NumberCell) -> Any:
-        if cell.interval is None:
-            return self._text("")
+    def _ends(self, cell: Words) -> RichText:
+        if not isinstance(cell, Marked) or cell.interval is None:
+            return self.text("")
         low, high = cell.interval
-        return self._text(f"{low.text} to {high.text}  ", "dim")
-
-
-def _ascii(words: str) -> str:
-    plain = words.replace("\u00a0", " ").replace("\u2212", "-")
-    return plain.encode("ascii", "backslashreplace").decode()
+        return self.text(f"{low.text} to {high.text}  ", "dim")

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from jeton.report.axes import Scale
 from jeton.report.numbers import Kind, Numbers
 from jeton.report.svg import Drawing
+from jeton.report.tree import Plot
 from jeton.report.workload import day_words
 
 _WIDTH_PX = 520.0
@@ -39,15 +40,7 @@ class _Bars:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
-class DayChart:
-    """A drawn chart with its heading."""
-
-    title: str
-    svg: Markup
-
-
-def day_charts(numbers: Numbers) -> tuple[DayChart, ...]:
+def day_charts(numbers: Numbers) -> tuple[Plot, ...]:
     """Return the charts of the ledger's days; none for less than two days."""
     charts = []
     for place, day_key, key, title, kind in _CHARTS:
@@ -61,7 +54,7 @@ def day_charts(numbers: Numbers) -> tuple[DayChart, ...]:
             paths = [f"{place}[{index}].{key}" for index, _ in entries]
             values = [float(entry[key]) for _, entry in entries]
             bars = _Bars(days, values, paths, kind)
-            charts.append(DayChart(title, _draw(numbers, bars, name=key, title=title)))
+            charts.append(Plot(title, "", _draw(numbers, bars, name=key, title=title)))
     return tuple(charts)
 
 

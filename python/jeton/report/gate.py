@@ -1,9 +1,10 @@
-"""The gate's verdict for people: lines for a terminal or a log, and Markdown for a pull request."""
+"""The gate's verdict, and two corpora side by side: lines of a terminal, and Markdown."""
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from jeton.auditing.gate import (
     DOCUMENT_LABELS,
@@ -17,6 +18,11 @@ from jeton.auditing.gate import (
 from jeton.findings import Basis
 from jeton.report.visible import visible
 
+if TYPE_CHECKING:
+    from jeton.auditing.result import AuditReport
+
+
+AGAINST_SCHEMA = "jeton.against/1"
 _MIN_SHARE = 0.005
 """Causes below half a percent of the difference are summed up in one line."""
 
@@ -324,3 +330,49 @@ def _code(text: str) -> str:
     fence = "``" if "`" in shown else "`"
     pad = " " if "`" in shown else ""
     return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def against_lines(result: GateResult) -> list[str]:
+    """Return the comparison as plain lines: the figures, then why the mean moved."""
+    before, after = _sides(result)
+    rows = [("", "before", "after", "change")]
+    rows += [_row(item) for item in result.results if item.budget is None]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [f"Before  {visible(before)}", f"After   {visible(after)}", ""]
+    for name, *values in rows:
+        cells = [f"{value:>{width}}" for value, width in zip(values, widths[1:], strict=True)]
+        lines.append("  ".join([f"{name:<{widths[0]}}", *cells]).rstrip())
+    main = main_result(result)
+    if main is not None and main.causes:
+        first, *rest = budget_lines(main, with_details=True)
+        lines += ["", f"Why: {first}", *(f"     {line}" for line in rest)]
+    elif main is not None:
+        lines += ["", "Both sides have equal tokens a document."]
+    return [*lines, *(f"note: {visible(note)}" for note in result.notes)]
+
+
+def against_to_markdown(result: GateResult) -> str:
+    """Return the comparison as Markdown."""
+    before, after = _sides(result)
+    heading = f"# {visible(after)} against {visible(before)}".replace("<", "&lt;")
+    return f"{heading}\n\n{gate_to_markdown(result)}"
+
+
+def against_data(before: AuditReport, after: AuditReport, result: GateResult) -> dict[str, Any]:
+    """Return both reports and the comparison as JSON values."""
+    return {
+        "schema_version": AGAINST_SCHEMA,
+        "before": before.to_dict(),
+        "after": after.to_dict(),
+        "comparison": result.to_dict(),
+    }
+
+
+def _row(item: BudgetResult) -> tuple[str, str, str, str]:
+    before = "" if item.before is None else figure_number(item.before)
+    change = "same" if item.difference == 0 else change_of(item)
+    return name_in_words(item.metric), before, figure_number(item.after), change
+
+
+def _sides(result: GateResult) -> tuple[str, str]:
+    return result.sides or ("the baseline", "this audit")

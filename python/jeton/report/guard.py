@@ -10,8 +10,9 @@ from jeton.guard import KINDS, GuardLevel, ScanReport, VocabularyReport, unicode
 from jeton.guard.files import PlacedFinding
 from jeton.guard.vocabulary.source import DANGERS
 from jeton.report.bars import Bar, bars_chart
-from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html
+from jeton.report.result_page import Opening, PageTable, Sum, result_html
 from jeton.report.sarif_parts import digest, file_uri, is_file, rule_entry, sarif_log
+from jeton.report.tree import Plot
 from jeton.report.visible import visible, visible_char
 
 _SARIF_LEVELS = {

@@ -73,23 +73,19 @@ class InspectorContext:
 def inspector_html(inspection: Inspection) -> str:
     """The inspector as a page of its own; the same inspection gives the same text."""
     from jeton._core import __version__
-    from jeton.report.page import MARKERS, N_LOOKS, asset, environment
+    from jeton.report.page import asset, page_context, rendered
 
     inspector = inspector_context(inspection)
-    n_tokenizers = len(inspection.tokenizers)
     context = {
-        "data": inspector.data,
+        **page_context(Numbers(inspector.data), 0),
         "title": "Token inspector",
         "opening": _opening(inspector.data),
-        "current": 0,
         "inspector": inspector,
-        "markers": [MARKERS[i % N_LOOKS] for i in range(n_tokenizers)],
-        "looks": [i % N_LOOKS for i in range(n_tokenizers)],
         "css": asset("report.css") + asset("tokens.css") + asset("inspector.css"),
         "js": asset("tokens.js") + asset("inspector.js") + asset("copy.js"),
         "version": __version__,
     }
-    return environment().get_template("inspector.html.j2").render(context)
+    return rendered("inspector.html.j2", context)
 
 
 def inspector_context(inspection: Inspection) -> InspectorContext:

@@ -6,36 +6,36 @@ folded. The whole stays below what GitHub takes as one comment.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from jeton.report import markdown_parts as parts_of
-from jeton.report.markdown_text import details, escaped, rows, signed, text, written
-from jeton.report.numbers import Numbers
-from jeton.report.simulation_text import simulation_blocks
-from jeton.report.summary import (
-    FindingView,
-    current_tokenizer,
-    findings,
-    headline,
-    n_open_findings,
-    worst_terms,
-)
-from jeton.report.tables import (
-    EconomicsPart,
+from jeton.report.markdown_text import details, escaped, rows, signed, text
+from jeton.report.numbers import Numbers, Shown
+from jeton.report.sections import sections_of
+from jeton.report.summary import FindingView, headline
+from jeton.report.tree import (
+    MARKDOWN,
+    Block,
+    Findings,
+    Fold,
+    Gauge,
+    Heading,
+    Items,
+    Marked,
+    Named,
+    Paragraph,
+    Quoted,
+    Styled,
     Table,
-    economics_table,
-    fidelity_table,
-    quality_table,
-    tokens_table,
+    Words,
+    blocks_of,
+    leaves,
 )
-from jeton.report.training_text import training_blocks
 from jeton.report.workload import title_of, workload_line
 
 if TYPE_CHECKING:
     from jeton.auditing.result import AuditReport
 
-_N_TERMS = 20
 _MAX_CHARS = 65_536
 """The longest comment that GitHub takes, characters (its REST API refuses longer ones with "Body is
 too long (maximum is 65536 characters)")."""
@@ -51,30 +51,22 @@ def to_markdown(report: AuditReport, *, max_chars: int = _MAX_CHARS) -> str:
     """
     data = report.to_dict()
     numbers = Numbers(data)
-    current = current_tokenizer(data)
-    blocks = [
-        f"# {text(title_of(data))}",
-        _first_sentences(numbers),
-        *(text(notice) for notice in data["notices"]),
-        "## Findings",
-        *_findings(numbers),
-        *parts_of.provider(numbers),
-        *parts_of.waterfall(numbers),
-        *parts_of.models(numbers),
-        *parts_of.spending(numbers),
-        *parts_of.billed(numbers),
-        *(
-            ("## Tokenizers side by side", _table(numbers, tokens_table(numbers, current=current)))
-            if data["tokenizers"]
-            else ()
-        ),
-        *_folded(numbers, current),
-    ]
+    open_, folded = list[str](), list[str]()
+    for section in sections_of(numbers):
+        if section.id == "gate":  # it has Markdown of its own
+            continue
+        blocks = list(blocks_of(section.blocks, MARKDOWN))
+        if section.is_headed and blocks:
+            open_.append(f"## {text(section.title)}")
+        for block in blocks:
+            (folded if isinstance(block, Fold) else open_).extend(block_markdown(block))
     last = (
         "**Bold** marks the best value of a column; \\~ marks an estimated figure, \u2248 a "
         f"calibrated one; all others are exact. Made by Jeton {text(data['jeton_version'])}."
     )
-    return _within([block for block in blocks if block], last, max_chars)
+    notices = (text(notice) for notice in data["notices"])
+    first = [f"# {text(title_of(data))}", _first_sentences(numbers), *notices]
+    return _within([block for block in (*first, *open_, *folded) if block], last, max_chars)
 
 
 def _within(blocks: list[str], last: str, max_chars: int) -> str:
@@ -89,44 +81,65 @@ def _within(blocks: list[str], last: str, max_chars: int) -> str:
     return whole
 
 
-def _folded(numbers: Numbers, current: int) -> Iterable[str]:
-    """The parts that one unfolds."""
-    data = numbers.data
-    parts: tuple[tuple[str, EconomicsPart], ...] = (
-        ("Cost with each tokenizer", "money"),
-        ("Memory", "memory"),
-        ("On your own GPUs", "own"),
-        ("Reading the prompt", "compute"),
-    )
-    for title, part in parts:
-        table = economics_table(numbers, part=part)
-        if table is not None:
-            yield details(title, _table(numbers, table), _basis_of(data)[part])
-    quality = quality_table(numbers)
-    for title, blocks in (
-        ("Today and after all changes", parts_of.comparison(numbers)),
-        ("Which tokenizer to choose", parts_of.tradeoff(numbers)),
-        ("Your traffic replayed on the GPU", simulation_blocks(numbers)),
-        ("Training with each tokenizer", training_blocks(numbers)),
-        ("Your bill against your log", parts_of.bill(numbers)),
-        ("Limits of the API", parts_of.quota(numbers)),
-        ("Domains", parts_of.domains(numbers, current=current)),
-        ("Cost of each domain", parts_of.domain_bills(numbers)),
-        ("Tokens of the whole workload", parts_of.sampled(numbers)),
-        ("The pipeline", parts_of.maturity(numbers)),
-        ("Contents of the log", parts_of.requests(numbers)),
-        (
-            "Other quality measures",
-            [_table(numbers, quality), *parts_of.stability(numbers)] if quality else [],
-        ),
-        (
-            "Vocabulary, and whether the text survives",
-            [_table(numbers, fidelity_table(numbers))] if data["tokenizers"] else [],
-        ),
-        ("How your terms are split", _terms(numbers)),
-    ):
-        if blocks:
-            yield details(title, *blocks)
+def written(words: Words) -> str:
+    """Words as Markdown in which nothing of others is markup."""
+    return "".join(_written(leaf) for leaf in leaves(words, MARKDOWN))
+
+
+def _written(leaf: Words) -> str:
+    match leaf:
+        case str():
+            return escaped(leaf)
+        case Quoted():
+            return text(leaf.text)
+        case Shown():
+            return escaped(signed(leaf))
+        case Marked():
+            number = escaped(signed(leaf.shown))
+            return f"**{number}**" if leaf.is_best else number
+        case Gauge():
+            return escaped(signed(leaf.shown))
+        case Named():
+            return text(leaf.name.text) + (" (in use)" if leaf.is_current else "")
+        case Styled(words, "strong" | "bold"):
+            return f"**{written(words)}**"
+        case Styled(words, "tag"):
+            return f" ({written(words)})"
+        case Styled(words, "line"):
+            return f"{written(words)}  \n"
+        case Styled(words):
+            return written(words)
+        case _:
+            return ""
+
+
+def block_markdown(block: Block) -> Iterable[str]:
+    """The paragraphs of a block."""
+    match block:
+        case Paragraph(words):
+            yield written(words).rstrip()
+        case Heading(words):
+            yield f"## {written(words)}"
+        case Items(items):
+            yield "\n".join(f"- {written(item)}" for item in items)
+        case Table():
+            yield table_markdown(block)
+        case Fold(summary, blocks):
+            inside = (part for one in blocks_of(blocks, MARKDOWN) for part in block_markdown(one))
+            yield details(written(summary), *inside)
+        case Findings(views, n_open):
+            yield "## Findings"
+            yield from _findings(views, n_open)
+
+
+def table_markdown(table: Table) -> str:
+    """A table; columns of words come first."""
+    table = table.of(MARKDOWN)
+    places = sorted(range(len(table.columns)), key=lambda i: not table.columns[i].is_text)
+    n_text = 1 + sum(column.is_text for column in table.columns)
+    header = [written(table.head), *(written(table.columns[i].label) for i in places)]
+    body = [[written(row.head), *(written(row.cells[i]) for i in places)] for row in table.rows]
+    return rows(header, body, n_text=n_text)
 
 
 def _first_sentences(numbers: Numbers) -> str:
@@ -135,22 +148,22 @@ def _first_sentences(numbers: Numbers) -> str:
     size = numbers.show("corpus.n_bytes", "bytes")
     names = [tokenizer["name"] for tokenizer in data["tokenizers"]]
     what = f" with {text(names[first.tokenizer])}" if names and not first.is_money else ""
-    measured = f", measured on {written(documents)} documents ({written(size)})" if names else ""
+    measured = f", measured on {signed(documents)} documents ({signed(size)})" if names else ""
     lines = [
         escaped(workload_line(numbers)) + ".",
         f"**{escaped(signed(first.total))} {first.period}**{what}{measured}.",
     ]
+    saved = escaped(signed(first.saving))
     if first.n_remedies and first.saving is not None:
         share = f" ({signed(first.saving_share)})" if first.saving_share else ""
         lines.append(
-            f"**{escaped(signed(first.saving))} a year**{escaped(share)} can be saved with "
+            f"**{saved} a year**{escaped(share)} can be saved with "
             f"{first.n_remedies} {'change' if first.n_remedies == 1 else 'changes'}."
         )
     elif first.finding is not None and first.saving is not None:
         share = f" ({first.saving_share.text})" if first.saving_share else ""
         lines.append(
-            f"The largest single saving is **{escaped(signed(first.saving))} a year**{share}: "
-            f"finding {first.finding + 1}."
+            f"The largest single saving is **{saved} a year**{share}: finding {first.finding + 1}."
         )
     elif first.candidate is not None and first.saving is not None:
         candidate = text(data["tokenizers"][first.candidate]["name"])
@@ -158,14 +171,11 @@ def _first_sentences(numbers: Numbers) -> str:
     return " ".join(lines)
 
 
-def _findings(numbers: Numbers) -> Iterable[str]:
-    views = findings(numbers)
+def _findings(views: tuple[FindingView, ...], n_open: int) -> Iterator[str]:
     if not views:
-        return ["None: no check found anything worth changing."]
-    n_open = n_open_findings(numbers.data)
-    blocks = [_finding(view) for view in views[:n_open]]
-    more = views[n_open:]
-    if more:
+        yield "None: no check found anything worth changing."
+    yield from (_finding(view) for view in views[:n_open])
+    if more := views[n_open:]:
         table = rows(
             ["No.", "Finding", "Remedy", "Saves a year"],
             [
@@ -179,8 +189,7 @@ def _findings(numbers: Numbers) -> Iterable[str]:
             ],
             n_text=3,
         )
-        blocks.append(details(f"{len(more)} more finding{'s' * (len(more) > 1)}", table))
-    return blocks
+        yield details(f"{len(more)} more finding{'s' * (len(more) > 1)}", table)
 
 
 def _finding(view: FindingView) -> str:
@@ -195,69 +204,3 @@ def _finding(view: FindingView) -> str:
     if view.data["saving_formula"]:
         lines.append(f"   - Saving: {text(view.data['saving_formula'])}")
     return "\n".join(lines)
-
-
-def _table(numbers: Numbers, table: Table) -> str:
-    names = [
-        text(t["name"]) + (" (in use)" if t["is_current"] else "")
-        for t in numbers.data["tokenizers"]
-    ]
-    body = [
-        [
-            name,
-            *(
-                f"**{escaped(signed(cell.shown))}**"
-                if cell.is_best
-                else escaped(signed(cell.shown))
-                for cell in row
-            ),
-        ]
-        for name, row in zip(names, table.rows, strict=True)
-    ]
-    return rows(["Tokenizer", *(column.label for column in table.columns)], body)
-
-
-def _terms(numbers: Numbers) -> list[str]:
-    terms = worst_terms(numbers, limit=_N_TERMS)
-    if not terms:
-        return []
-    names = [tokenizer["name"] for tokenizer in numbers.data["tokenizers"]]
-    body = []
-    for term in terms:
-        cuts = {cut["tokenizer"]: cut for cut in term.data["cuts"]}
-        pieces = [
-            "\u00b7".join(text(piece.strip(" ")) for piece in cuts[name]["pieces"])
-            + f" ({cuts[name]['n_tokens']})"
-            if name in cuts
-            else ""
-            for name in names
-        ]
-        cost = escaped(signed(term.cost))
-        body.append([text(term.data["term"]), term.occurrences.text, *pieces, cost])
-    header = [
-        "Term",
-        "Occurs",
-        *(text(name) for name in names),
-        "Cost a year of the tokens beyond the first",
-    ]
-    return [rows(header, body)]
-
-
-def _basis_of(data: dict[str, Any]) -> dict[str, str]:
-    workload = data["workload"]
-    price = [text(part) for part in (workload["price_model"], workload["price_provider"]) if part]
-    facts = [
-        f"{text(name)} ({text(source)})" if source else text(name)
-        for name, source in (
-            (workload["model"], workload["model_source"]),
-            (workload["gpu"], workload["gpu_source"]),
-        )
-        if name
-    ]
-    date = f", prices of {text(workload['price_date'])}" if workload["price_date"] else ""
-    return {
-        "money": f"Price list: {', '.join(price)}{date}." if price else "",
-        "memory": f"Facts: {'; '.join(facts)}." if facts else "",
-        "compute": "",
-        "own": "",
-    }

@@ -141,6 +141,19 @@ class Numbers:
             f"{path}.value", kind or kind_of_unit(figure["unit"]), basis=figure["basis"]
         )
 
+    def at(self, path: str, kind: Kind, *, basis: str = "exact") -> Shown | None:
+        """Return the number or the figure at a path; a figure has a basis of its own.
+
+        None where the report has none, or nothing on the way to it.
+        """
+        try:
+            found = lookup(self.data, path)
+        except TypeError:
+            return None
+        if isinstance(found, dict):
+            return self.figure(path, kind)
+        return self.show(path, kind, basis=basis)
+
     def change(self, path: str, versus: str) -> Shown | None:
         """Return by what share a number is above (+) or below (-) another."""
         value, other = lookup(self.data, path), lookup(self.data, versus)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from jeton.report.plans.curves import Curve, curves_chart
-from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html
+from jeton.report.result_page import Opening, PageTable, Sum, result_html
+from jeton.report.tree import Plot
 from jeton.report.visible import visible
 
 if TYPE_CHECKING:

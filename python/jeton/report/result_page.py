@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from jeton.report.json_report import embed_json
 from jeton.report.markdown_text import escaped, rows, text
 from jeton.report.numbers import Shown
+from jeton.report.tree import Plot
 
 _PLAIN_NUMBER = re.compile(r"[~+\u2212-]?[$\d][\d.,%]*")
 
@@ -33,15 +32,6 @@ class PageTable:
         return tuple(
             any(_is_words(row[place]) for row in self.rows) for place in range(len(self.header))
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A drawn plot, what it shows, and how to read it."""
-
-    title: str
-    hint: str
-    svg: Markup
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from jeton.report.axes import Scale, linear_ticks
 from jeton.report.bars import WIDTH_PX, Bar, bars_chart
 from jeton.report.json_report import safe_json
 from jeton.report.numbers import Numbers, Shown
-from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html
+from jeton.report.result_page import Opening, PageTable, Sum, result_html
 from jeton.report.svg import N_LOOKS, Drawing
+from jeton.report.tree import Plot
 from jeton.report.visible import visible
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from jeton.report.axes import Scale, draw_grid, linear_ticks, log_ticks
 from jeton.report.numbers import Kind, Numbers, write_number
-from jeton.report.simulation_views import dynamic_runs, first_runs
 from jeton.report.svg import N_LOOKS, Drawing
+from jeton.report.tree import Plot
 from jeton.report.visible import visible
 
 _WIDTH_PX, _PLOT_PX, _LINE_PX = 340.0, 142.5, 17.0
@@ -29,15 +29,6 @@ _LEAST_SECONDS = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class SimulationChart:
-    """A plot with its title and a word on how to read it."""
-
-    title: str
-    hint: str
-    svg: Markup
-
-
-@dataclass(frozen=True, slots=True)
 class _Line:
     label: str
     look: int
@@ -46,13 +37,13 @@ class _Line:
     said: str
 
 
-def simulation_charts(numbers: Numbers) -> tuple[SimulationChart, ...]:
+def simulation_charts(numbers: Numbers) -> tuple[Plot, ...]:
     """Draw the replay: policies with the tokenizer in use, then tokenizers under one policy."""
     data = numbers.data.get("traffic")
     if not data:
         return ()
     charts = []
-    policies, tokenizers = first_runs(data), dynamic_runs(data)
+    policies, tokenizers = _first_runs(data), _dynamic_runs(data)
     comparisons = [("policy", "by policy", policies)]
     if len(tokenizers) > 1:
         policy = data["runs"][tokenizers[0]]["policy"]
@@ -62,14 +53,14 @@ def simulation_charts(numbers: Numbers) -> tuple[SimulationChart, ...]:
         red = "; red line: the last request has come, and the GPU is behind" if is_red else ""
         names = {run: _name(data["runs"][run][key]) for run in runs}
         charts.append(
-            SimulationChart(
+            Plot(
                 "Memory over time",
                 f"{words}; given to requests, most in each stretch; dashed line: all there is",
                 _over_time(data, f"memory-{key}", runs, names, "peak_bytes", "bytes"),
             )
         )
         charts.append(
-            SimulationChart(
+            Plot(
                 "Queue over time",
                 f"{words}; requests that wait{red}",
                 _over_time(data, f"queue-{key}", runs, names, "waiting", "count"),
@@ -77,7 +68,7 @@ def simulation_charts(numbers: Numbers) -> tuple[SimulationChart, ...]:
         )
         if any(data["runs"][run]["ttft_quantiles_seconds"] for run in runs):
             charts.append(
-                SimulationChart(
+                Plot(
                     "Time to the first token",
                     f"{words}; share of the requests that had it by then",
                     _distribution(data, f"ttft-{key}", runs, names),
@@ -114,7 +105,7 @@ def _over_time(
     if key == "waiting" and overloaded:
         last = max(last, data["trace"]["duration_seconds"] / 60)
     is_behind = key == "waiting" and bool(overloaded)
-    plot = _Plot(
+    plot = _Curves(
         name,
         lines,
         Scale(0, last * 1.01, _LEFT_PX, _RIGHT_PX),
@@ -150,7 +141,7 @@ def is_overloaded(data: dict[str, Any], run: dict[str, Any]) -> bool:
     return bool(run["end_seconds"] > 1.1 * duration and run["n_backlog"] > 0)
 
 
-def _draw_overload(plot: _Plot, data: dict[str, Any], run: dict[str, Any]) -> None:
+def _draw_overload(plot: _Curves, data: dict[str, Any], run: dict[str, Any]) -> None:
     """Draws a red line where the last request comes, while others still wait."""
     at = plot.x(data["trace"]["duration_seconds"] / 60)
     plot.drawing.line([(at, plot.y.start_px), (at, plot.y.end_px)], "error", width=1.4)
@@ -184,7 +175,7 @@ def _distribution(
         _RIGHT_PX,
         is_log=True,
     )
-    plot = _Plot(name, lines, x, (0, 1.02))
+    plot = _Curves(name, lines, x, (0, 1.02))
     draw_grid(
         plot.drawing,
         plot.x,
@@ -198,7 +189,7 @@ def _distribution(
     return plot.drawing.svg("; ".join(line.said for line in lines))
 
 
-class _Plot:
+class _Curves:
     """Lines over one another, with their names below."""
 
     def __init__(
@@ -241,3 +232,17 @@ def _write(value: float, kind: Kind) -> str:
 def _name(name: str) -> str:
     shown = visible(name)
     return shown if len(shown) <= _MAX_NAME_CHARS else shown[: _MAX_NAME_CHARS - 1] + "\u2026"
+
+
+def _first_runs(data: dict[str, Any]) -> list[int]:
+    """Places of the runs of the tokenizer in use, one for each policy."""
+    runs = data["runs"]
+    return [i for i, run in enumerate(runs) if run["tokenizer"] == runs[0]["tokenizer"]]
+
+
+def _dynamic_runs(data: dict[str, Any]) -> list[int]:
+    """Places of the runs of each tokenizer under one policy: ``dynamic``, or else the first."""
+    runs = data["runs"]
+    names = [run["policy"] for run in runs]
+    policy = "dynamic" if "dynamic" in names else names[0]
+    return [i for i, run in enumerate(runs) if run["policy"] == policy]

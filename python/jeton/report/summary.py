@@ -6,9 +6,11 @@ from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from typing import Any
 
-from jeton.metrics.quality import loses_text
-from jeton.report.money_views import MONTHS_PER_YEAR, weakest_basis
+from jeton.metrics.round_trips import loses_text
 from jeton.report.numbers import Numbers, Shown, unit_after_number
+
+MONTHS_PER_YEAR = 12
+_ORDER = ("exact", "calibrated", "estimated")
 
 N_FINDINGS = 5
 """Findings said in full: what one remembers of a report; the others follow in short."""
@@ -94,6 +96,27 @@ class TermRow:
     cost: Shown | None
 
 
+def weakest_basis(bases: list[str]) -> str:
+    """Return the weakest of some bases; a sum is as good as its weakest part."""
+    return max(bases, key=_ORDER.index, default="exact")
+
+
+def once_shown(numbers: Numbers) -> Shown | None:
+    """Return what carrying out the remedies costs once; None where it costs nothing."""
+    data = numbers.data.get("waterfall")
+    if data is None or not Decimal(data.get("usd_once") or 0):
+        return None
+    return numbers.show("waterfall.usd_once", "usd", basis="estimated")
+
+
+def payback_shown(numbers: Numbers) -> Shown | None:
+    """Return the months in which the saving pays for that; None where it does not, or need not."""
+    data = numbers.data.get("comparison")
+    if data is None or once_shown(numbers) is None:
+        return None
+    return numbers.show("comparison.payback_months", "ratio", basis="estimated")
+
+
 def current_tokenizer(data: dict[str, Any]) -> int:
     """Return the index of the tokenizer in use (the first, if none says so)."""
     tokenizers = data["tokenizers"]
@@ -175,7 +198,7 @@ def first_step(numbers: Numbers) -> FirstStep | None:
     return FirstStep(warnings[0], None) if warnings else None
 
 
-def findings(numbers: Numbers) -> tuple[FindingView, ...]:
+def findings_of(numbers: Numbers) -> tuple[FindingView, ...]:
     """Return the findings in the order of the report: ranked, the first matter most."""
     views = []
     for index, data in enumerate(numbers.data["findings"]):

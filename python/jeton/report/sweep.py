@@ -15,8 +15,9 @@ from jeton.report.axes import Scale, draw_grid, linear_ticks
 from jeton.report.json_report import safe_json
 from jeton.report.markdown_text import written
 from jeton.report.numbers import Numbers, Shown
-from jeton.report.result_page import Opening, PageTable, Plot, Sum, result_html, result_markdown
+from jeton.report.result_page import Opening, PageTable, Sum, result_html, result_markdown
 from jeton.report.svg import N_LOOKS, Drawing
+from jeton.report.tree import Plot
 from jeton.report.visible import visible
 
 if TYPE_CHECKING:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jeton._plain import counted
-from jeton.report import terminal_parts as parts_of
-from jeton.report.numbers import Numbers, Shown
-from jeton.report.simulation_text import simulation_grid
-from jeton.report.summary import (
-    FindingView,
-    Headline,
-    current_tokenizer,
-    findings,
-    headline,
-    n_open_findings,
-    worst_terms,
+from jeton.report.numbers import Numbers, Shown, signed
+from jeton.report.sections import sections_of
+from jeton.report.sections.caches import SESSIONS
+from jeton.report.sections.spending import since
+from jeton.report.summary import FindingView, Headline, headline
+from jeton.report.tree import (
+    Block,
+    Findings,
+    Gauge,
+    Line,
+    Marked,
+    Named,
+    Quoted,
+    Styled,
+    Table,
+    Words,
+    blocks_of,
+    leaves,
 )
-from jeton.report.tables import Table, economics_table, tokens_table
-from jeton.report.terminal_parts import signed
-from jeton.report.training_text import training_grid
 from jeton.report.visible import visible
 from jeton.report.workload import workload_line
 
@@ -30,38 +34,16 @@ if TYPE_CHECKING:
 
     from jeton.auditing.result import AuditReport
 
-_N_TERMS = 8
-_N_CHANGES = 3
 _WIDE_COLUMNS = 100
 """From this width on the tables show all columns; 80 columns hold the most important ones."""
 
-_NARROW_TOKENS = (
-    "n_tokens",
-    "change",
-    "bytes_per_token",
-    "tokens_per_document.mean",
-    "tokens_per_document.p95",
-)
-_NARROW_MEMORY = (
-    "kv_bytes_per_request_mean",
-    "weights_bytes",
-    "n_gpus",
-    "longest_context_tokens",
-    "concurrent_requests_mean",
-)
-_NARROW_OWN = ("own_gpu_seconds_per_request", "own_gpu_usd_per_mtok", "own_gpu_usd_per_month")
-_WIDE_MEMORY = (
-    "kv_bytes_per_token",
-    "kv_bytes_per_request_mean",
-    "kv_bytes_per_request_p95",
-    "kv_bytes_per_request_full_pages",
-    "weights_bytes",
-    "n_gpus",
-    "kv_cache_tokens",
-    "longest_context_tokens",
-    "concurrent_requests_mean",
-    "concurrent_requests_p95",
-)
+_LINES = ("spending", "provider", "quota", "waterfall", "basis", "bill", "requests", "tradeoff")
+_TABLES = (
+    "models", "spending", "caches", "tokenizers", "economics", "domains", "waterfall", "traffic",
+    "training",
+)  # fmt: skip
+"""Order of sections in a terminal, which ends with what to do; others follow in the page's."""
+_LAST = ("terms", "findings")
 _SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "good": "green"}
 
 
@@ -81,145 +63,71 @@ def print_audit(
     _Printer(report, console or RichConsole(highlight=False), sessions=sessions).print()
 
 
-class _Printer:
-    """Prints one report to one console."""
+def spelled(words: Words, form: str) -> str:
+    """Words as plain text: hidden characters visible, numbers with the sign of their basis."""
+    return "".join(_spelled(leaf, form) for leaf in leaves(words, form))
 
-    def __init__(self, report: AuditReport, console: Console, *, sessions: bool) -> None:
-        self._sessions = sessions
-        self._data = report.to_dict()
-        self._numbers = Numbers(self._data)
-        self._console = console
-        self._current = current_tokenizer(self._data)
-        unicode = console.encoding.lower().startswith("utf")
-        self._best = "\u2605" if unicode else "*"
-        self._unicode = unicode
 
-    def print(self) -> None:
-        for notice in self._data["notices"]:
-            self._console.print(self._text(f"Note    {visible(notice)}", "bold yellow"))
-        self._print_headline()
-        self._print_tables()
-        self._print_terms()
-        self._print_findings()
+def _spelled(leaf: Words, form: str) -> str:
+    match leaf:
+        case str():
+            return leaf
+        case Quoted():
+            return visible(leaf.text)
+        case Shown():
+            return signed(leaf)
+        case Marked() | Gauge():
+            return signed(leaf.shown)
+        case Named():
+            is_marked = leaf.is_current and not leaf.is_alone
+            return ("> " if is_marked else "") + visible(leaf.name.text)
+        case Styled():
+            return (", " if leaf.look == "tag" else "") + spelled(leaf.words, form)
+        case _:
+            return ""
 
-    def _text(self, text: str, style: str = "") -> Text:
-        # Never markup: names and terms may contain brackets and escape sequences.
+
+class TextPrinter:
+    """Prints lines and tables to a console, whatever it can write.
+
+    Args:
+        console: Where to print.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.form = "w" if console.width >= _WIDE_COLUMNS else "t"
+        self._unicode = console.encoding.lower().startswith("utf")
+        self.best = "\u2605" if self._unicode else "*"
+
+    def text(self, text: str, style: str = "") -> Text:
+        """Text that is never markup: names may contain brackets and escape sequences."""
         from rich.text import Text
 
-        return Text(text if self._unicode else _ascii(text), style=style)
+        return Text(text if self._unicode else as_ascii(text), style=style)
 
-    def _print_headline(self) -> None:
-        corpus, first = self._data["corpus"], headline(self._numbers)
-        show = self._numbers.show
-        facts = [
-            counted(corpus["n_documents"], "document"),
-            f"{_written(show('corpus.n_bytes', 'bytes'))}",
-            f"{_written(show('corpus.n_words', 'count'))} words",
-            counted(corpus["n_sources"], "source"),
-        ]
-        self._print_labelled("Input   ", workload_line(self._numbers))
-        if self._data["tokenizers"]:
-            self._console.print(self._text("Text    " + ", ".join(facts)))
-        line = self._text("Cost    " if first.is_money else "Length  ")
-        line.append_text(self._text(f"{signed(first.total)} {first.period}", "bold"))
-        if not first.is_money and self._data["tokenizers"]:
-            name = visible(self._data["tokenizers"][first.tokenizer]["name"])
-            line.append_text(self._text(f" with {name}"))
-        self._console.print(line)
-        self._print_saving(first)
-        for label, text in parts_of.lines(self._numbers):
-            self._print_labelled(f"{label:<8}", text)
+    def line(self, text: str, style: str = "") -> None:
+        """Print a line."""
+        self.console.print(self.text(text, style))
 
-    def _print_saving(self, first: Headline) -> None:
-        if first.saving is None:
-            return
-        line = self._text("Save    ")
-        share = f" ({first.saving_share.text})" if first.saving_share else ""
-        if first.n_remedies:
-            line.append_text(self._text(f"{signed(first.saving)} a year{share}", "bold"))
-            words = "change" if first.n_remedies == 1 else "changes"
-            line.append_text(self._text(f" with {first.n_remedies} {words}"))
-        elif first.finding is not None:
-            line.append_text(self._text(f"{signed(first.saving)} a year{share}", "bold"))
-            line.append_text(self._text(f": finding {first.finding + 1}"))
-        elif first.candidate is not None:
-            candidate = visible(self._data["tokenizers"][first.candidate]["name"])
-            line.append_text(self._text(f"{first.saving.text} tokens", "bold"))
-            line.append_text(self._text(f" with {candidate}"))
-        self._console.print(line)
+    def below(self, grid: RichTable) -> None:
+        """Print a table below an empty line."""
+        self.console.print()
+        self.console.print(grid)
 
-    def _print_tables(self) -> None:
-        self._print_changes()
-        self._print_grid(parts_of.models(self._numbers))
-        self._print_grid(parts_of.spending(self._numbers))
-        self._print_grid(parts_of.billed(self._numbers))
-        self._print_grid(parts_of.caches(self._numbers))
-        if self._sessions:
-            self._print_grid(parts_of.sessions(self._numbers))
-        if not self._data["tokenizers"]:
-            return
-        wide = self._console.width >= _WIDE_COLUMNS
-        tokens = tokens_table(self._numbers, current=self._current)
-        self._print_table("Tokens", tokens if wide else tokens.only(*_NARROW_TOKENS))
-        money = economics_table(self._numbers, part="money")
-        if money is not None:
-            self._print_table(self._money_title(), money)
-        memory = economics_table(self._numbers, part="memory")
-        if memory is not None:
-            self._print_table(
-                self._memory_title(), memory.only(*(_WIDE_MEMORY if wide else _NARROW_MEMORY))
-            )
-        own = economics_table(self._numbers, part="own")
-        if own is not None:
-            self._print_table("On your own GPUs", own if wide else own.only(*_NARROW_OWN))
-        self._print_grid(parts_of.domains(self._numbers, current=self._current))
-        self._print_grid(parts_of.domain_bills(self._numbers))
-        self._print_grid(parts_of.waterfall(self._numbers))
-        self._print_grid(parts_of.comparison(self._numbers))
-        self._print_grid(simulation_grid(self._numbers, wide=wide))
-        self._print_grid(training_grid(self._numbers))
-        if len(self._data["tokenizers"]) > 1:
-            signs = f"{self._best} best of its column   > in use"
-            if money is not None or memory is not None:
-                signs += "   ~ estimated"
-            self._console.print(self._text(signs, "dim"))
+    def cell(self, cell: Words, *, has_star: bool) -> Text:
+        """A cell; where one of a column has a star, all keep its room."""
+        is_best = isinstance(cell, Marked) and cell.is_best
+        room = f" {self.best}" if is_best else "  " * has_star
+        return self.text(spelled(cell, self.form) + room, "bold" if is_best else "")
 
-    def _print_changes(self) -> None:
-        """Since when something is different."""
-        timeline = self._data["timeline"]
-        for change in (timeline["changes"] if timeline else ())[:_N_CHANGES]:
-            self._print_labelled("Since   ", visible(change["text"]))
-
-    def _money_title(self) -> str:
-        workload = self._data["workload"]
-        # The dollars of a log are those of all its models.
-        n_models = len((self._data.get("ledger") or {}).get("by_model") or ())
-        priced = f"{n_models} models" if n_models > 1 else visible(workload["price_model"] or "")
-        title = f"Cost with each tokenizer  {priced}".rstrip()
-        return f"{title}, prices of {workload['price_date']}" if workload["price_date"] else title
-
-    def _memory_title(self) -> str:
-        workload = self._data["workload"]
-        title = "Memory  " + visible(workload["model"] or "")
-        if workload.get("weights"):
-            title += f" (weights {visible(workload['weights'])})"
-        if not workload["gpu"]:
-            return title
-        held = {
-            t["economics"]["n_gpus"]["value"]
-            for t in self._data["tokenizers"]
-            if t["economics"].get("n_gpus")
-        }
-        # Tokenizers with another vocabulary may need another number: then the column tells.
-        many = f"{held.pop()} x " if len(held) == 1 else ""
-        return f"{title} on {many}{visible(workload['gpu'])}"
-
-    def _rich_table(self, title: str) -> RichTable:
+    def grid(self, title: str) -> RichTable:
+        """An empty table."""
         from rich import box
         from rich.table import Table as RichTable
 
         return RichTable(
-            title=self._text(title, "bold"),
+            title=self.text(title, "bold"),
             title_justify="left",
             title_style="",
             box=box.SIMPLE_HEAD if self._unicode else box.ASCII2,
@@ -228,130 +136,157 @@ class _Printer:
             header_style="",
         )
 
-    def _print_table(self, title: str, table: Table) -> None:
-        if not table.columns:
-            return
-        rich_table = self._rich_table(title)
-        rich_table.add_column(self._text("Tokenizer"), overflow="fold", ratio=None, min_width=10)
-        for column in table.columns:
-            rich_table.add_column(self._text(column.label), justify="right", overflow="fold")
-        has_best = [any(cell.is_best for cell in cells) for cells in zip(*table.rows, strict=True)]
-        for index, row in enumerate(table.rows):
-            texts = []
-            for position, cell in enumerate(row):
-                # Where one cell has the sign, all keep its room: digits stay below digits.
-                room = f" {self._best}" if cell.is_best else "  " if has_best[position] else ""
-                texts.append(self._text(signed(cell.shown) + room, "bold" if cell.is_best else ""))
-            rich_table.add_row(self._name(index), *texts)
-        self._console.print()
-        self._console.print(rich_table)
 
-    def _print_grid(self, grid: parts_of.Grid | None) -> None:
-        if grid is None:
-            return
-        table = self._rich_table(grid.title)
-        table.add_column(self._text(grid.header[0]), overflow="fold", min_width=10)
-        for label in grid.header[1:]:
-            table.add_column(self._text(label), justify="right", overflow="fold")
-        for row in grid.rows:
-            table.add_row(*(self._text(cell) for cell in row))
-        self._console.print()
-        self._console.print(table)
+class _Printer(TextPrinter):
+    """Prints one report to one console."""
 
-    def _name(self, index: int) -> Text:
-        name = visible(self._data["tokenizers"][index]["name"])
-        is_marked = index == self._current and len(self._data["tokenizers"]) > 1
-        return self._text(f"> {name}" if is_marked else name)
-
-    def _print_terms(self) -> None:
-        terms = worst_terms(self._numbers, limit=_N_TERMS)
-        if not terms:
-            return
-        current = self._data["tokenizers"][self._current]["name"]
-        has_cost = any(term.cost is not None for term in terms)
-        table = self._rich_table(f"Terms that cost most, as {visible(current)} splits them")
-        table.add_column(self._text("Term"), overflow="fold", min_width=10)
-        table.add_column(self._text("Occurs"), justify="right")
-        table.add_column(self._text("Tokens"), justify="right")
-        table.add_column(self._text("Pieces"), overflow="fold")
-        if has_cost:
-            table.add_column(self._text("Per year"), justify="right")
-        for term in terms:
-            cut = next((c for c in term.data["cuts"] if c["tokenizer"] == current), None)
-            if cut is None:
-                continue
-            cells = [
-                self._text(visible(term.data["term"])),
-                self._text(term.occurrences.text),
-                self._text(str(cut["n_tokens"])),
-                self._text(" | ".join(visible(piece.strip(" ")) for piece in cut["pieces"])),
+    def __init__(self, report: AuditReport, console: Console, *, sessions: bool) -> None:
+        super().__init__(console)
+        self._data = report.to_dict()
+        self._numbers = Numbers(self._data)
+        self._blocks = {
+            section.id: [
+                block
+                for block in blocks_of(section.blocks, self.form)
+                if sessions or not (isinstance(block, Table) and block.label == SESSIONS)
             ]
-            table.add_row(*cells, *([self._text(signed(term.cost))] if has_cost else []))
-        self._console.print()
-        self._console.print(table)
+            for section in sections_of(self._numbers)
+        }
 
-    def _print_findings(self) -> None:
-        views = findings(self._numbers)
-        self._console.print()
-        self._console.print(self._text("Findings", "bold"))
-        if not views:
-            self._console.print(self._text("none: no check found anything worth changing"))
-        n_open = n_open_findings(self._data)
-        for view in views[:n_open]:
-            self._print_finding(view)
-        for view in views[n_open:]:
+    def print(self) -> None:
+        for notice in self._data["notices"]:
+            self.line(f"Note    {visible(notice)}", "bold yellow")
+        self._print_headline()
+        for block in self._ordered(_LINES):
+            if isinstance(block, Line):
+                self._print_line(block)
+        for line in since(self._numbers):
+            self._print_line(line)
+        for block in self._ordered(_TABLES):
+            if isinstance(block, Table):
+                self._print_table(block)
+        if len(self._data["tokenizers"]) > 1:
+            figures = [f for t in self._data["tokenizers"] for f in t["economics"].values()]
+            is_estimated = any(figure is not None for figure in figures)
+            estimated = "   ~ estimated" if is_estimated else ""
+            signs = f"{self.best} best of its column   > in use{estimated}"
+            self.line(signs, "dim")
+        for name in _LAST:
+            for block in self._blocks.get(name, ()):
+                if isinstance(block, Table):
+                    self._print_table(block)
+                elif isinstance(block, Findings):
+                    self._print_findings(block)
+
+    def _ordered(self, first: tuple[str, ...]) -> list[Block]:
+        names = [*first, *(n for n in self._blocks if n not in first and n not in _LAST)]
+        return [block for name in names for block in self._blocks.get(name, ())]
+
+    def _print_line(self, line: Line) -> None:
+        self._print_beside(f"{line.label:<8}", spelled(line.words, self.form))
+
+    def _print_headline(self) -> None:
+        corpus, first = self._data["corpus"], headline(self._numbers)
+        show = self._numbers.show
+        facts = (
+            counted(corpus["n_documents"], "document"),
+            signed(show("corpus.n_bytes", "bytes")),
+            f"{signed(show('corpus.n_words', 'count'))} words",
+            counted(corpus["n_sources"], "source"),
+        )
+        self._print_beside("Input   ", workload_line(self._numbers))
+        if self._data["tokenizers"]:
+            self.line("Text    " + ", ".join(facts))
+        line = self.text("Cost    " if first.is_money else "Length  ")
+        line.append_text(self.text(f"{signed(first.total)} {first.period}", "bold"))
+        if not first.is_money and self._data["tokenizers"]:
+            name = visible(self._data["tokenizers"][first.tokenizer]["name"])
+            line.append_text(self.text(f" with {name}"))
+        self.console.print(line)
+        self._print_saving(first)
+
+    def _print_saving(self, first: Headline) -> None:
+        if first.saving is None:
+            return
+        share = f" ({first.saving_share.text})" if first.saving_share else ""
+        saved, how = f"{signed(first.saving)} a year{share}", ""
+        if first.n_remedies:
+            how = f" with {counted(first.n_remedies, 'change')}"
+        elif first.finding is not None:
+            how = f": finding {first.finding + 1}"
+        elif first.candidate is not None:
+            saved = f"{first.saving.text} tokens"
+            how = f" with {visible(self._data['tokenizers'][first.candidate]['name'])}"
+        line = self.text("Save    ")
+        line.append_text(self.text(saved, "bold"))
+        line.append_text(self.text(how))
+        self.console.print(line)
+
+    def _print_table(self, table: Table) -> None:
+        """Print a table; where one cell of a column has a star, all keep its room."""
+        table = table.of(self.form)
+        n_more = table.n_all - len(table.rows)
+        more = f", the first {len(table.rows)} of {table.n_all:,}" if n_more > 0 else ""
+        grid = self.grid(f"{spelled(table.heading or table.title, self.form)}{more}")
+        head = self.text(spelled(table.head, self.form))
+        grid.add_column(head, overflow="fold", min_width=10)
+        for column in table.columns:
+            label = self.text(spelled(column.label, self.form))
+            grid.add_column(label, justify="left" if column.is_text else "right", overflow="fold")
+        starred = table.starred()
+        for row in table.rows:
+            name = self.text(spelled(row.head, self.form))
+            cells = zip(row.cells, starred, strict=True)
+            grid.add_row(name, *(self.cell(cell, has_star=has_star) for cell, has_star in cells))
+        self.below(grid)
+
+    def _print_findings(self, found: Findings) -> None:
+        self.console.print()
+        self.line("Findings", "bold")
+        if not found.views:
+            self.line("none: no check found anything worth changing")
+        for view in found.views[: found.n_open]:
             self._print_head(view)
-            self._print_indented("", visible(view.data["title"]), "")
-        if len(views) > n_open:
-            self._console.print(
-                self._text("--html, --markdown and --json have causes and remedies of all", "dim")
+            for label, key in (("", "title"), ("why  ", "cause"), ("do   ", "remedy")):
+                if view.data[key]:
+                    self._print_under(label, visible(view.data[key]), "bold")
+        for view in found.views[found.n_open :]:
+            self._print_head(view)
+            self._print_under("", visible(view.data["title"]))
+        if len(found.views) > found.n_open:
+            self.console.print(
+                self.text("--html, --markdown and --json have causes and remedies of all", "dim")
             )
 
     def _print_head(self, view: FindingView) -> None:
         severity = view.data["severity"]
-        head = self._text(f"{view.index + 1:>2} ")
-        head.append_text(self._text(f"{severity}  ", _SEVERITY_STYLES[severity]))
+        head = self.text(f"{view.index + 1:>2} ")
+        head.append_text(self.text(f"{severity}  ", _SEVERITY_STYLES[severity]))
         if view.saving is not None:
-            head.append_text(self._text(f"saves {signed(view.saving)} a year", "bold"))
-        self._console.print(head)
+            head.append_text(self.text(f"saves {signed(view.saving)} a year", "bold"))
+        self.console.print(head)
 
-    def _print_finding(self, view: FindingView) -> None:
-        finding: dict[str, Any] = view.data
-        self._print_head(view)
-        for label, text in (
-            ("", finding["title"]),
-            ("why  ", finding["cause"]),
-            ("do   ", finding["remedy"]),
-        ):
-            if text:
-                self._print_indented(label, visible(text))
-
-    def _print_indented(self, label: str, text: str, style: str = "bold") -> None:
+    def _print_under(self, label: str, text: str, style: str = "") -> None:
+        """Print words of a finding below its head."""
         from rich.padding import Padding
 
-        if not label:
-            self._console.print(Padding(self._text(text, style), (0, 0, 0, 3)))
-            return
-        self._print_labelled(label, text, label_style="dim", indent=3)
+        if label:
+            self._print_beside(label, text, "dim", 3)
+        else:
+            self.console.print(Padding(self.text(text, style), (0, 0, 0, 3)))
 
-    def _print_labelled(
-        self, label: str, text: str, *, label_style: str = "", indent: int = 0
-    ) -> None:
+    def _print_beside(self, label: str, text: str, style: str = "", indent: int = 0) -> None:
         from rich.padding import Padding
         from rich.table import Table as RichTable
 
         grid = RichTable.grid(padding=0)
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
-        grid.add_row(self._text(label, label_style), self._text(text))
-        self._console.print(Padding(grid, (0, 0, 0, indent)))
+        grid.add_row(self.text(label, style), self.text(text))
+        self.console.print(Padding(grid, (0, 0, 0, indent)))
 
 
-def _written(shown: Shown | None) -> str:
-    return "" if shown is None else shown.text
-
-
-def _ascii(text: str) -> str:
+def as_ascii(text: str) -> str:
     """Replace signs that a terminal without Unicode cannot print by their plain twins."""
     plain = text.replace("\u2212", "-").replace("\u00a0", " ").replace("\u2248", "~")
     return plain.encode("ascii", "backslashreplace").decode("ascii")

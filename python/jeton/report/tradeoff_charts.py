@@ -16,9 +16,9 @@ from typing import Any
 from markupsafe import Markup
 
 from jeton.report.axes import Scale, draw_grid, linear_ticks, log_ticks
-from jeton.report.evidence_views import objectives
 from jeton.report.numbers import Kind, Numbers, Shown, write_number
 from jeton.report.svg import N_LOOKS, Drawing
+from jeton.report.tree import Column, Plot
 from jeton.report.visible import visible
 
 _WIDTH_PX, _HEIGHT_PX = 340.0, 250.0
@@ -39,13 +39,13 @@ _OUTSIDE_PX = 14.0
 """A name may reach so far beyond the axes, into the margin."""
 
 
-@dataclass(frozen=True, slots=True)
-class TradeOffChart:
-    """A plot; ``x`` and ``y`` are what its axes say."""
-
-    svg: Markup
-    x: str
-    y: str
+OBJECTIVES = (
+    Column("usd_per_month", "USD a month", kind="usd"),
+    Column("seconds_per_request", "Time of a request", kind="seconds"),
+    Column("memory_bytes", "Memory", kind="bytes"),
+    Column("bits_per_byte", "Bits per byte", kind="rate"),
+)
+"""Less is better in each. Quality is bits per byte of held-out text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,13 @@ class _Point:
         return float(self.x.raw), float(self.y.raw)
 
 
-def tradeoff_charts(numbers: Numbers) -> tuple[TradeOffChart, ...]:
+def objectives(numbers: Numbers) -> tuple[Column, ...]:
+    """Return those that are known of at least one candidate."""
+    points = numbers.data["tradeoff"]["points"]
+    return tuple(c for c in OBJECTIVES if any(point[c.key] is not None for point in points))
+
+
+def tradeoff_charts(numbers: Numbers) -> tuple[Plot, ...]:
     """Draw the first known objective (money, where it is known) against each of the others.
 
     Empty where fewer than two candidates are known in two objectives.
@@ -76,22 +82,25 @@ def tradeoff_charts(numbers: Numbers) -> tuple[TradeOffChart, ...]:
     for index, y in enumerate(known[1:]):
         points = _points(numbers, x, y)
         if len({point.place for point in points}) > 1:
-            charts.append(TradeOffChart(_draw(numbers, index, points, x, y), x[1], y[1]))
+            hint = f"against {x.label}; less is better in both"
+            charts.append(Plot(y.label, hint, _draw(numbers, index, points, x, y)))
     return tuple(charts)
 
 
-_Objective = tuple[str, str, Kind]
 _Place = tuple[float, float]
 _Segment = tuple[_Place, _Place]
 
 
-def _points(numbers: Numbers, x: _Objective, y: _Objective) -> list[_Point]:
+def _points(numbers: Numbers, x: Column, y: Column) -> list[_Point]:
     data = numbers.data["tradeoff"]
     names = [tokenizer["name"] for tokenizer in numbers.data["tokenizers"]]
     found = []
     for index, point in enumerate(data["points"]):
         path = f"tradeoff.points[{index}]"
-        at_x, at_y = numbers.show(f"{path}.{x[0]}", x[2]), numbers.show(f"{path}.{y[0]}", y[2])
+        at_x, at_y = (
+            numbers.show(f"{path}.{x.key}", x.kind),
+            numbers.show(f"{path}.{y.key}", y.kind),
+        )
         if at_x is None or at_y is None:
             continue
         look = names.index(point["name"]) if point["name"] in names else index
@@ -109,12 +118,10 @@ def _points(numbers: Numbers, x: _Objective, y: _Objective) -> list[_Point]:
     return found
 
 
-def _draw(
-    numbers: Numbers, index: int, points: list[_Point], x: _Objective, y: _Objective
-) -> Markup:
+def _draw(numbers: Numbers, index: int, points: list[_Point], x: Column, y: Column) -> Markup:
     drawing = Drawing(f"tradeoff{index}", width_px=_WIDTH_PX, height_px=_HEIGHT_PX)
-    across = _Axis.of([point.place[0] for point in points], _limit(numbers, x[0]))
-    up = _Axis.of([point.place[1] for point in points], _limit(numbers, y[0]))
+    across = _Axis.of([point.place[0] for point in points], _limit(numbers, x.key))
+    up = _Axis.of([point.place[1] for point in points], _limit(numbers, y.key))
     plane = _Plane(
         Scale(across.low, across.high, _LEFT_PX, _RIGHT_PX, across.is_log),
         Scale(up.low, up.high, _BOTTOM_PX, _TOP_PX, up.is_log),
@@ -125,8 +132,8 @@ def _draw(
         plane.y,
         x_ticks=across.ticks(plane.x, 4),
         y_ticks=up.ticks(plane.y, 5),
-        write_x=lambda value: _tick(value, x[2]),
-        write_y=lambda value: _tick(value, y[2]),
+        write_x=lambda value: _tick(value, x.kind),
+        write_y=lambda value: _tick(value, y.kind),
         has_left=True,
     )
     if across.is_cut:
@@ -148,7 +155,7 @@ def _draw(
             *label.place, label.point.name, anchor=label.anchor, is_bold=label.point.is_best
         )
     return drawing.svg(
-        f"{y[1]} against {x[1]}; less is better in both. "
+        f"{y.label} against {x.label}; less is better in both. "
         + "; ".join(
             f"{point.name} {point.x.text}, {point.y.text}{_words(point)}" for point in points
         )
@@ -226,11 +233,11 @@ def _tick(value: float, kind: Kind) -> str:
 
 
 def _draw_limits(
-    drawing: Drawing, plane: _Plane, numbers: Numbers, x: _Objective, y: _Objective
+    drawing: Drawing, plane: _Plane, numbers: Numbers, x: Column, y: Column
 ) -> list[_Segment]:
     """Draws the user's limits that lie inside the plot; returns them in pixels."""
     lines: list[_Segment] = []
-    at_x, at_y = _limit(numbers, x[0]), _limit(numbers, y[0])
+    at_x, at_y = _limit(numbers, x.key), _limit(numbers, y.key)
     if at_x is not None and plane.x.holds(at_x):
         lines.append(((plane.x(at_x), _BOTTOM_PX), (plane.x(at_x), _TOP_PX)))
     if at_y is not None and plane.y.holds(at_y):

@@ -28,8 +28,8 @@ from jeton.errors import UsageError
 from jeton.progress import OnProgress
 from jeton.registry import TokenizerLike
 from jeton.workload.counting.intervals import SEED
-from jeton.workload.counting.scan import Observer
 from jeton.workload.counting.observing import Observer
+from jeton.workload.counting.scan import Observer
 from jeton.workload.inputs.log_pricing import PricingOptions
 from jeton.workload.inputs.portions import Domains
 from jeton.workload.sampling.deep_sample import DEEP_SAMPLE_BYTES

@@ -13,11 +13,11 @@ from jeton.report.plans.curves import Curve, curves_chart
 from jeton.report.result_page import (
     Opening,
     PageTable,
-    Plot,
     Sum,
     result_html,
     result_markdown,
 )
+from jeton.report.tree import Plot
 
 if TYPE_CHECKING:
     from jeton.planning.serving import ChunkPlan

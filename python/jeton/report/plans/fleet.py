@@ -10,11 +10,11 @@ from jeton.report.numbers import Numbers, Shown
 from jeton.report.result_page import (
     Opening,
     PageTable,
-    Plot,
     Sum,
     result_html,
     result_markdown,
 )
+from jeton.report.tree import Plot
 
 if TYPE_CHECKING:
     from jeton.planning.serving import FleetPlan
