@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jeton.adapt.weights.pursuit import matching_pursuit
-from jeton.checkpoint.elements import decoded
 from numpy.typing import NDArray
 
 import jeton

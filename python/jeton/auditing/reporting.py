@@ -29,7 +29,6 @@ from jeton.auditing.money.figures import (
     what_if_of,
 )
 from jeton.auditing.money.provider_counts import provider_count_of
-from jeton.auditing.money.quotas import quota_of
 from jeton.auditing.options.audit_options import AuditOptions
 from jeton.auditing.options.logs import completed, mean_answer, timed
 from jeton.auditing.replaying.chain import carried_out

@@ -128,7 +128,7 @@ def _definitions(text: str, language: str) -> Iterator[Definition]:
     if language == "python":
         yield from _python_definitions(text)
         return
-    from jeton.metrics.grammars import syntax_tree
+    from jeton.metrics.code import syntax_tree
 
     lines = text.split("\n")
     cursor = syntax_tree(language, text).walk()

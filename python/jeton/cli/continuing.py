@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from jeton.cli.corpus_options import CorpusOptions
     from jeton.cli.held_out import HeldOutFile
     from jeton.cli.outputs import SavedTokenizer
-    from jeton.formats.targets import Target
     from jeton.formats.writing import Target
     from jeton.training import ContinueSettings
 

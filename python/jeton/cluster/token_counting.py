@@ -32,7 +32,6 @@ from jeton.corpus.requests.seams import (
     entries,
 )
 from jeton.corpus.requests.summary import empty_log
-from jeton.datasets.inputs import find_inputs
 from jeton.datasets.options import DatasetOptions
 from jeton.datasets.reading import read_unit
 from jeton.datasets.units import WorkUnit, find_inputs, plan_units

@@ -17,7 +17,7 @@ from jeton.doctor.retrieval import RetrievalFit, retrieval_fit
 from jeton.doctor.settings import Settings
 from jeton.errors import JetonError
 from jeton.formats import PretrainedFolder
-from jeton.formats.documents import read_object
+from jeton.formats.reading import read_object
 
 Task = Literal["generate", "train", "embed"]
 

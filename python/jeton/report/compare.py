@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jeton._plain import counted
-from jeton.metrics.round_trips import loses_text
+from jeton.metrics.quality import loses_text
 from jeton.report.inspector import inspector_context
 from jeton.report.json_report import embed_json, safe_json
 from jeton.report.markdown import block_markdown, table_markdown, written

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from typing import Any
 
-from jeton.metrics.round_trips import loses_text
+from jeton.metrics.quality import loses_text
 from jeton.report.numbers import Numbers, Shown, unit_after_number
 
 MONTHS_PER_YEAR = 12

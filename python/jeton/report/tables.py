@@ -9,7 +9,7 @@ from decimal import Decimal
 from importlib.resources import files
 from typing import Any, Literal
 
-from jeton.metrics.round_trips import loses_text
+from jeton.metrics.quality import loses_text
 from jeton.report.numbers import Numbers, Shown
 from jeton.report.tree import ALL, PAPER, Column, Marked, Table, TableRow, tokenizer_name
 

@@ -12,7 +12,7 @@ from typing import Any
 from jeton._foreign import toml_of
 from jeton._nearest import nearest
 from jeton.errors import RecordError, UsageError
-from jeton.formats.documents import read_settings
+from jeton.formats.reading import read_settings
 from jeton.registry import TokenizerLike
 
 TEMPLATE_ARGUMENTS = frozenset(

@@ -18,9 +18,7 @@ from jeton.corpus.care import CareTally
 from jeton.corpus.inputs import domain_of_file
 from jeton.corpus.weights import integer_weights, weight_of_file
 from jeton.errors import EmptyCorpusError, FormatError, UsageError
-from jeton.pretokenizing.normalizers import normalizer_names
 from jeton.pretokenizing.rules import normalizer_names, pattern_and_rules
-from jeton.training.count_memory import explained_full_disk, limit_memory
 from jeton.training.counted import (
     CountedCorpus,
     LanguageCounts,

@@ -23,7 +23,6 @@ from jeton.auditing.analyses import (
     layout,
     markup,
     minified_json,
-    output,
     plain_content,
     plain_letters,
     plain_markdown,
@@ -33,6 +32,7 @@ from jeton.auditing.analyses import (
 )
 from jeton.auditing.analyses.lengths import batch_padding, chunk_overlap
 from jeton.auditing.analyses.rewriting import Rewrite
+from jeton.cli.predict.output import output
 from jeton.metrics import LengthCounts
 
 REWRITES: dict[str, Rewrite] = {

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jeton.corpus.traces.blocks import BlockNumbers
 
 from jeton.catalog import ModelFacts, gpu, model
 from jeton.corpus.traces import Trace
+from jeton.corpus.traces.trace import BlockNumbers
 from jeton.economics.admission import PolicyName
 from jeton.economics.traffic import (
     POLICIES,

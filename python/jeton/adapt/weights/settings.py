@@ -23,8 +23,8 @@ from jeton.checkpoint.id_fields import GONE, IdPlace, follow_ids
 from jeton.checkpoint.snapshot import INDEX_SUFFIX
 from jeton.errors import AdaptError, JetonError
 from jeton.formats.folders import PretrainedFolder, read_folder
-from jeton.formats.pretrained_files import pretrained_files
 from jeton.formats.reading import MAX_DOCUMENT_BYTES, read_object, read_text
+from jeton.formats.saving import pretrained_files
 
 SIZE_FIELDS = frozenset(
     {

@@ -19,8 +19,7 @@ from jeton.adapt.weights.matrices import (
     take_rows,
 )
 from jeton.checkpoint.copying import read_exactly
-from jeton.checkpoint.elements import QUANTIZED, can_encode, decoded, encoded
-from jeton.checkpoint.rows import QUANTIZED, can_encode, decoded
+from jeton.checkpoint.rows import QUANTIZED, can_encode, decoded, encoded
 from jeton.checkpoint.safetensors import Tensor
 from jeton.errors import AdaptError
 

@@ -23,7 +23,6 @@ from jeton.adapt.weights.tensor_plans import TensorPlan, WeightPlan
 from jeton.adapt.weights.tokenizers import change_of_sides, read_sides
 from jeton.checkpoint.belonging import Contradiction, contradictions, ids_document
 from jeton.checkpoint.copying import BLOCK_BYTES, read_exactly
-from jeton.checkpoint.elements import can_encode, decoded
 from jeton.checkpoint.gguf_file import GgufFile, StoredTensor, read_gguf_file
 from jeton.checkpoint.id_fields import GONE, IdPlace, follow_ids
 from jeton.checkpoint.rows import can_encode, decoded

@@ -14,7 +14,7 @@ from jeton.auditing.evidence import Evidence, Measured, percent
 from jeton.auditing.registry import MODEL, QUALITY, analysis, finding_of
 from jeton.auditing.replaying.remedies import CountedWith
 from jeton.findings import Finding, Severity
-from jeton.metrics.round_trips import loses_text
+from jeton.metrics.quality import loses_text
 
 
 def extend_commands(tokenizer: str) -> str:

@@ -10,7 +10,7 @@ from jeton.auditing.evidence import Evidence, percent
 from jeton.auditing.registry import FRESH, LINES, LOW, SERVICE, analysis, finding_of
 from jeton.auditing.replaying.remedies import Rewritten, without_copies
 from jeton.findings import Basis, Finding, Severity
-from jeton.metrics.round_trips import loses_text, told_causes
+from jeton.metrics.quality import loses_text, told_causes
 
 MIN_DUPLICATE_SHARE = 0.01
 """Share of the text that repeats earlier documents. Our choice: below 1%, a cache is not worth its

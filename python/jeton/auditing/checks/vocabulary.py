@@ -13,7 +13,7 @@ from jeton.catalog import ModelFacts
 from jeton.economics.serving.memory import DEFAULT_DTYPE_BYTES
 from jeton.economics.serving.parameters import count_parameters
 from jeton.findings import Basis, Finding, Severity
-from jeton.metrics.round_trips import loses_text
+from jeton.metrics.quality import loses_text
 
 MIN_PARTIAL_CHARACTER_SHARE = 0.01
 """Share of tokens that hold only a part of a character. Our choice: an emoji here and there stays

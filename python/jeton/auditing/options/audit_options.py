@@ -11,8 +11,7 @@ from typing import Literal
 
 from jeton.auditing.measures.traffic import TraceSource
 from jeton.auditing.measures.training import TrainingOptions
-from jeton.auditing.money.bills import BillSource
-from jeton.auditing.money.quotas import has_limit
+from jeton.auditing.money.bills import BillSource, has_limit
 from jeton.auditing.options.logs import LogOptions
 from jeton.auditing.options.pipeline import Pipeline
 from jeton.catalog import ApiPrice
@@ -28,7 +27,6 @@ from jeton.errors import UsageError
 from jeton.progress import OnProgress
 from jeton.registry import TokenizerLike
 from jeton.workload.counting.intervals import SEED
-from jeton.workload.counting.observing import Observer
 from jeton.workload.counting.scan import Observer
 from jeton.workload.inputs.log_pricing import PricingOptions
 from jeton.workload.inputs.portions import Domains

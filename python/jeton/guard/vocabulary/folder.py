@@ -10,9 +10,7 @@ from typing import Final
 from jeton._plain import counted
 from jeton.checkpoint import read_model_directory
 from jeton.errors import JetonError
-from jeton.formats.documents import read_object, read_text
 from jeton.formats.reading import read_object, read_text
-from jeton.guard.kinds import GuardLevel
 from jeton.guard.scanning import scan_for
 from jeton.guard.verdict import GuardLevel
 from jeton.guard.vocabulary.source import VocabularyFinding, found

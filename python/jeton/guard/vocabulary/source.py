@@ -18,8 +18,6 @@ from typing import Any, Final
 from jeton._core import Tokenizer
 from jeton._foreign import json_of
 from jeton.errors import FormatError, JetonError
-from jeton.formats.documents import read_text
-from jeton.formats.finding import find_tokenizer_file
 from jeton.formats.homes import find_tokenizer_file
 from jeton.formats.reading import read, read_text
 from jeton.guard.verdict import GuardLevel
