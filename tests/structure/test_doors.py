@@ -21,7 +21,7 @@ TRUSTED = {
     "cluster/counting.py",
     # Files of the package.
     "catalog/_files.py", "corpus/languages.py", "formats/classes.py", "guard/characters.py",
-    "checkpoint/vocabulary_tensors.py", "report/json_report.py",
+    "checkpoint/vocabulary_tensors.py", "report/json_report.py", "report/tables.py",
     # Reads the strings of a report that is written here.
     "report/numbers.py",
 }  # fmt: skip
