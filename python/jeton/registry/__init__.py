@@ -20,7 +20,8 @@ from jeton._lazy import lazy_names
 if TYPE_CHECKING:
     from jeton.registry.adding import add
     from jeton.registry.fetching import fetch
-    from jeton.registry.finding import bundled_dir, cache_dir, place_of
+    from jeton.registry.finding import place_of
+    from jeton.registry.folders import bundled_dir, cache_dir
     from jeton.registry.loading import load
     from jeton.registry.places import VocabularyEntry, list_vocabularies, training_card
     from jeton.registry.resolving import TokenizerLike, resolve, several, written
@@ -46,8 +47,8 @@ _LAZY = {
     "TokenizerLike": "jeton.registry.resolving",
     "VocabularyEntry": "jeton.registry.places",
     "add": "jeton.registry.adding",
-    "bundled_dir": "jeton.registry.finding",
-    "cache_dir": "jeton.registry.finding",
+    "bundled_dir": "jeton.registry.folders",
+    "cache_dir": "jeton.registry.folders",
     "fetch": "jeton.registry.fetching",
     "list_vocabularies": "jeton.registry.places",
     "load": "jeton.registry.loading",

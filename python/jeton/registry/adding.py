@@ -12,7 +12,8 @@ from jeton.errors import UsageError
 from jeton.formats import FileFormat, load_file, save_file
 from jeton.formats.describing import format_of
 from jeton.formats.names import name_of_file
-from jeton.registry.finding import cache_dir, find
+from jeton.registry.finding import find
+from jeton.registry.folders import cache_dir
 from jeton.registry.loading import FILE_SUFFIXES
 from jeton.registry.places import VocabularyEntry
 

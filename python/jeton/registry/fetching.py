@@ -12,7 +12,7 @@ from pathlib import Path
 from jeton._nearest import nearest
 from jeton._published import RankFile, published_vocabularies
 from jeton.errors import UnknownTokenizerError, VocabularyError
-from jeton.registry.finding import cache_dir
+from jeton.registry.folders import cache_dir
 from jeton.registry.places import known_names
 
 _TIMEOUT_SECONDS = 30.0

@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from jeton._core import Tokenizer, __version__, from_compiled_file, sha256
 from jeton.errors import JetonError
-from jeton.registry.finding import cache_dir
+from jeton.registry.folders import cache_dir
 
 CacheChoice: TypeAlias = bool | str | os.PathLike[str]
 """``True``: the user's cache; ``False``: none; else a folder."""
