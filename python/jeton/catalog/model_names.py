@@ -122,7 +122,7 @@ def _find(name: str, provider: str, held: _Snapshot) -> ListedModel | None:
     if colon and rest and prefix.casefold() in known:
         # Written out: this provider and no other.
         return _at(providers[prefix.casefold()], rest, snapshot)
-    alias = provider_id(prefix, known) if colon and rest else None
+    alias = listed_provider(prefix, known) if colon and rest else None
     if alias is not None and (aliased := _at(providers[alias], rest, snapshot)) is not None:
         return aliased
     if stated is not None:
