@@ -258,13 +258,13 @@ _VERDICTS = (
     "look-back", "concurrent", "write-unread", "hour-unearned", "provider", "not-examinable",
 )  # fmt: skip
 
-_OPTIONAL = ("change", "reason", "n_disagreeing")
+_OPTIONAL = ("change", "reason", "n_disagreeing", "behind")
 
 _GROUP = _object(
     "Requests with one verdict, about one block.",
     {
         "verdict": ({"enum": list(_VERDICTS)}, "What the prompt cache did, and why."),
-        "n_requests": (_COUNT, "Requests."),
+        "n_requests": (_COUNT, "Requests; 0: the fault stands behind another one."),
         "n_tokens": (_COUNT, "Tokens that could have been read, or were written in vain."),
         "usd": (_MONEY, "Cost that goes when this fault is mended, in the time of the log."),
         "usd_per_year": (_or_null(_MONEY), "The same in a year; null: not known."),
@@ -275,6 +275,7 @@ _GROUP = _object(
         "change": (_TEXT, "Kind of the change."),
         "reason": (_TEXT, "Reason why requests cannot be judged."),
         "n_disagreeing": (_COUNT, "Requests whose provider states another reason."),
+        "behind": (_TEXT, "Verdict of the fault that hides this one; both are mended together."),
     },
 )
 _GROUP["required"] = [name for name in _GROUP["required"] if name not in _OPTIONAL]

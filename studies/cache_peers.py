@@ -48,8 +48,9 @@ TOKENAUDIT = {
     "09": "context_bloat", "11": "retry_storm", "15": "lookback_overflow", "20": "prefix_drift",
 }  # fmt: skip
 CACHEECONOMICS = {
-    "01": "VOL-1", "02": "VOL-1", "03": "VOL-1", "04": "SPL-1", "05": "MIN-1", "05b": "MIN-1",
-    "01b": "VOL-1", "01c": "VOL-1", "06": "TTL-1", "06b": "TTL-1", "06c": "TTL-1", "07": "TTL-2", "08": "EFF-1", "13": "FAN-1", "16": "VOL-1",
+    "01": "VOL-1", "01b": "VOL-1", "01c": "VOL-1", "02": "VOL-1", "03": "VOL-1", "04": "SPL-1",
+    "05": "MIN-1", "05b": "MIN-1", "06": "TTL-1", "06b": "TTL-1", "06c": "TTL-1", "07": "TTL-2",
+    "08": "EFF-1", "13": "FAN-1", "16": "VOL-1",
 }  # fmt: skip
 
 

@@ -79,7 +79,7 @@ FIRST = ("cluster", "browser")
 """Folders whose files take longest: begun late, one would keep a single process busy at the end."""
 
 
-class BySharedResources(LoadFileScheduling):
+class BySharedResources(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
     """Give a process all tests of a file, and one process all tests of Ray."""
 
     def _split_scope(self, nodeid: str) -> str:

@@ -324,11 +324,11 @@ def test_random_data_is_data_and_words_are_not(draw: int) -> None:
 
 def test_output_lengths_take_nearest_ranks() -> None:
     tokens = np.array([-1, 10, 20, 30, 40, 1000, -1])
-    found = output.output_lengths(tokens, times_median=4)
+    found = usage.output_lengths(tokens, times_median=4)
     assert found is not None
     assert (found.n_requests, found.n_tokens, found.p50, found.p95) == (5, 1100, 30, 1000)
     assert (found.limit, found.n_tokens_beyond) == (120, 880)
-    assert output.output_lengths(np.array([-1, -1]), times_median=4) is None
+    assert usage.output_lengths(np.array([-1, -1]), times_median=4) is None
 
 
 def test_log_normal_answers_are_below_the_thresholds() -> None:

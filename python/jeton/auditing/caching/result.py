@@ -146,14 +146,9 @@ class CacheReport:
         verdicts = []
         for group in self.verdicts:
             plain = asdict(group)
-            reason, change = plain.pop("reason"), plain.pop("change")
-            n_disagreeing = plain.pop("n_disagreeing")
-            if reason:
-                plain["reason"] = reason
-            if change:
-                plain["change"] = change
-            if n_disagreeing:
-                plain["n_disagreeing"] = n_disagreeing
+            for name in ("reason", "change", "n_disagreeing", "behind"):
+                if not plain[name]:
+                    del plain[name]
             plain["usd"] = f"{group.usd:.6f}"
             year = group.usd_per_year
             plain["usd_per_year"] = None if year is None else f"{year:.2f}"
