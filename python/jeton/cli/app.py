@@ -134,6 +134,15 @@ COMMANDS = {
 }
 
 
+_GATE = "jeton audit LOG --against OTHER, or --baseline FILE --fail-on BUDGET"
+_LEDGER = "jeton audit LOG --logs prices requests; in Python: jeton.ledger(LOG)"
+_ELSEWHERE = {
+    "gate": _GATE, "diff": _GATE, "baseline": _GATE,
+    "ledger": _LEDGER, "cost": _LEDGER, "price": _LEDGER, "bill": _LEDGER,
+}  # fmt: skip
+"""Words that name a part of a command, with the command."""
+
+
 class _Root(click.Group):
     """A group that imports a command when it is asked for, and turns errors into one line."""
 
@@ -165,6 +174,8 @@ class _Root(click.Group):
 
             near = nearest(args[0], COMMANDS)
             offer = f"; the nearest are {', '.join(near)}" if near else ""
+            if place := _ELSEWHERE.get(args[0]):
+                offer = f"\nhint: {place}"
             raise click.UsageError(f"unknown command {args[0]!r}{offer}", ctx)
         return super().resolve_command(ctx, args)
 

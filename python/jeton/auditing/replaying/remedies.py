@@ -243,7 +243,7 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class CountedWith:
-    """The same text under another tokenizer."""
+    """Another tokenizer for the same text."""
 
     tokenizer: Tokenizer
 
