@@ -133,7 +133,7 @@ class ChangedBlock:
         kind: ``changed``, ``added``, ``removed``, ``order``; ``mark added``, ``mark removed``,
             ``mark changed`` (its lifetime); ``request`` where one run has more requests.
         n_bytes_before: Bytes of it in the lock; of a mark, all that the marks let a cache keep.
-        n_bytes_after: The same now.
+        n_bytes_after: Its bytes now.
         n_bytes_behind: Bytes that a cache has to take in again; of a mark, that it keeps no more.
     """
 
