@@ -183,7 +183,7 @@ def input_overhead(evidence: Evidence) -> Iterator[Finding]:
     )
     if is_explained:
         what = f"may be text that {name} counts as fewer tokens than the provider"
-        cause = f"The model has another tokenizer than {name}, and the range of its counts has that."
+        cause = f"The model has another tokenizer than {name}; its range explains the difference."
         remedy = "Leave -t out: then a model's own tokenizer counts where it is published."
     yield finding_of(
         severity=Severity.INFO if is_explained else Severity.WARNING,
