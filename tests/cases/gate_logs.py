@@ -72,6 +72,7 @@ class Chat:
     unlogged_tokens: int = 0
     cached_share: float = 0.9
     time_s: float = FIRST_S
+    counted_by: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
 
 
@@ -136,6 +137,7 @@ def records(chats: list[Chat], tokenizer: Tokenizer) -> list[dict[str, Any]]:
 
 
 def _record(number: int, chat: Chat, tokenizer: Tokenizer) -> dict[str, Any]:
+    tokenizer = jeton.load(chat.counted_by) if chat.counted_by else tokenizer
     listed = "\n\n".join(f"[{i}] {text}" for i, text in enumerate(chat.passages, start=1))
     last = f"{listed}\n\nQuestion: {chat.question}" if listed else chat.question
     messages = [{"role": "system", "content": chat.system}]
@@ -289,6 +291,9 @@ CHANGES: dict[str, Change] = {
     "flex": _set(tariff="flex"),
     "gpt-4-turbo": _set(model="gpt-4-turbo"),
     "half mini": _mixed,
+    # German rules are the same in all chats: their tokens look like a frame.
+    "german rules": _texts(lambda t: "\n".join((t, *_GERMAN * 4)), "system"),
+    "another tokenizer": _set(model="gpt-4-turbo", counted_by="jeton-code-32k"),
     "o3 in May 2025": _set(model="o3", time_s=1_748_600_000.0),
     "o3 in July 2025": _set(model="o3", time_s=1_751_600_000.0),
     "o3": _set(model="o3"),
@@ -346,6 +351,7 @@ PAIRS: tuple[tuple[str, str, str, str, str], ...] = (
     ("claude", "claude in us", _USD, "", "region"),
     # Tokens that the log does not show stay as they are: they are no price.
     ("image detail", "image detail,json indented", _USD, "question", "json_layout"),
+    ("german rules", "german rules,another tokenizer", _INPUT, "", "tokenizer"),
 )
 
 DOUBLES = (

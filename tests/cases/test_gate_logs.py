@@ -109,6 +109,20 @@ def _no_wrong_price(cases: list[dict[str, Any]], results: dict[str, BudgetResult
             assert not named & {*PRICES} - {"cache"}, name(case)
 
 
+def test_no_tokenizer_is_named_that_did_not_change(results: dict[str, BudgetResult]) -> None:
+    for case in CASES:
+        if not any(word in name(case) for word in ("turbo", "claude", "tokenizer")):
+            causes = {cause.part.cause for cause in results[name(case)].causes}
+            assert "tokenizer" not in causes, name(case)
+
+
+def test_another_tokenizer_is_named(results: dict[str, BudgetResult]) -> None:
+    named = results["german rules>german rules,another tokenizer"].main_cause
+    assert named is not None
+    assert named.part.cause == "tokenizer"
+    assert named.share == 1
+
+
 def test_unlogged_tokens_do_not_take_the_cache_from_the_text() -> None:
     item = judged({"before": "", "after": "hidden prompt", "figure": "usd_per_request"})
     assert [(cause.part.where, cause.part.cause) for cause in item.causes] == [

@@ -67,6 +67,11 @@ def test_a_field_that_is_not_there(run: Run) -> None:
         (["audit", "a.txt", "-t", "small", "--gpu", "h10"], ["H100-SXM", "jeton catalog gpus"]),
         (["audit", "a.txt", "-t", "small", "--price-model", "gpt-4oo"], ["gpt-4o", "catalog"]),
         (["cuont", "a.txt"], ["unknown command 'cuont'", "count", "hint: jeton --help"]),
+        (
+            ["gate", "a"],
+            ["unknown command 'gate'", "hint: jeton audit LOG --against", "--baseline"],
+        ),
+        (["ledger", "a"], ["unknown command 'ledger'", "jeton audit LOG", "jeton.ledger(LOG)"]),
         (["count", "a.txt"], ["--tokenizer", "hint: jeton count --help"]),
         (["count", "-t", "small", "--threads", "0", "a.txt"], ["--threads", "hint:"]),
         (["count", "-t", "small", "--documents", "word", "a.txt"], ["'word'", "hint:"]),

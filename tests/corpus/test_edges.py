@@ -30,7 +30,7 @@ def test_the_fresh_part_says_what_the_prompt_holds(
 def test_a_longer_answer_with_a_shorter_prompt_is_better() -> None:
     """A stream's last record counts: the answer decides, the prompt only between equal answers."""
     index = AnswerIndex()
-    identity = AnswerIdentity(key=1, scope=2, is_strict=False, digest=3, output=10)
+    identity = AnswerIdentity(key=1, scope=2, is_strict=False, digest=3, output=10, record=0)
     index.enter(identity, 100, 7, -1)
     slot, _ = index.find(identity, 8)
     assert index.improve(slot, 9, 500) is None

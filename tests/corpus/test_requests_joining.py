@@ -104,6 +104,31 @@ def test_blocks_in_any_order(data: st.DataObject) -> None:
     assert sum(m.output_tokens for m in stream.summary().by_model) == sum(last.values())
 
 
+@given(n_forks=st.integers(1, 12), outputs=st.lists(st.integers(1, 9), min_size=1), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_forks_copy_an_answer(n_forks: int, outputs: list[int], data: st.DataObject) -> None:
+    """Copies of its lines are no requests, however its counts grow; other lines of the id are."""
+    outputs = sorted(outputs)
+
+    def lines(session: str, own: str) -> list[dict[str, Any]]:
+        return [
+            {
+                "type": "assistant", "uuid": f"{own}{i}", "sessionId": session,
+                "message": {**MESSAGE, "id": "m", "usage": {"input_tokens": 5, "output_tokens": n}},
+            }
+            for i, n in enumerate(outputs)
+        ]  # fmt: skip
+
+    # The other call stands first: at the end its id may have too many answers.
+    other = lines("other", "o")
+    other[-1]["message"]["usage"] = {"input_tokens": 5, "output_tokens": 10}
+    files = data.draw(st.permutations([lines(f"s{i}", "a") for i in range(n_forks)]))
+    records = [line for file in (other, *files) for line in file]
+    stream = open_requests(iter(records), batch_bytes=data.draw(st.integers(1, 99)))
+    columns = corrected(list(stream))
+    assert sorted(columns.output_tokens.tolist()) == [outputs[-1], 10]
+
+
 def test_ids_beyond_the_limit_are_counted_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "MAX_ANSWERS", 2)
     usage = {"input_tokens": 5, "output_tokens": 1}

@@ -48,12 +48,39 @@ def history(number: int, body: dict[str, Any]) -> None:
         body["messages"][1]["content"][0]["input"] = {"q": "edited"}
 
 
+def unmarked(number: int, body: dict[str, Any]) -> None:
+    if number == 1:
+        body["system"][-1].pop("cache_control")
+
+
+def for_an_hour(number: int, body: dict[str, Any]) -> None:
+    body["system"][-1]["cache_control"] = {"type": "ephemeral", "ttl": "1h"}
+
+
+def model(number: int, body: dict[str, Any]) -> None:
+    body["model"] = "claude-haiku-4-5"
+
+
+def tool_choice(number: int, body: dict[str, Any]) -> None:
+    body["tool_choice"] = {"type": "any"}
+
+
+def thinking(number: int, body: dict[str, Any]) -> None:
+    if number == 2:
+        body["thinking"] = {"type": "enabled", "budget_tokens": 1024}
+
+
 @pytest.mark.parametrize(
     ("edit", "request_", "path", "kind"),
     [
         (clock, 1, "system[0]", "changed"),
         (order, 1, "tools[0]", "order"),
         (history, 4, "messages[1]", "changed"),
+        (unmarked, 2, "system[0]", "mark removed"),
+        (for_an_hour, 1, "system[0]", "mark changed"),
+        (model, 1, "model", "changed"),
+        (tool_choice, 1, "tool_choice", "changed"),
+        (thinking, 3, "thinking", "changed"),
     ],
 )
 def test_the_first_changed_block_is_named(
@@ -62,7 +89,7 @@ def test_the_first_changed_block_is_named(
     lock = lock_prompts([run_of(tmp_path, "a.jsonl")])
     changes = compare_prompts(lock, lock_prompts([run_of(tmp_path, "b.jsonl", edit)]))
     assert (changes[0].request, changes[0].path, changes[0].kind) == (request_, path, kind)
-    assert changes[0].n_bytes_behind > 0
+    assert changes[0].n_bytes_behind > 0 or kind.startswith("mark")
 
 
 def test_the_command_locks_and_checks(tmp_path: Path) -> None:
@@ -74,6 +101,20 @@ def test_the_command_locks_and_checks(tmp_path: Path) -> None:
     result = runner.invoke(app, [*check, other, "--json"])
     assert result.exit_code == 1
     assert "system[0]" in result.output
+
+
+def test_requests_of_one_run_alone_are_said(tmp_path: Path) -> None:
+    lock, runner = str(tmp_path / "agent.lock"), CliRunner()
+    path = Path(run_of(tmp_path, "a.jsonl"))
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines * 2), encoding="utf-8")
+    assert runner.invoke(app, ["lock", "--prompt", str(path), "-o", lock]).exit_code == 0
+    path.write_text(lines[0], encoding="utf-8")
+    result = runner.invoke(app, ["lock", "-o", lock, "--check", "--prompt", str(path)])
+    assert result.exit_code == 1
+    assert "request 2: only the locked run has it" in result.output
+    assert "not be read" not in result.output
+    assert "and 4 more" in result.output
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"schema_version": "x"}', '{"schema_version": 1', "7"])

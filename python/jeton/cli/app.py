@@ -64,6 +64,15 @@ COMMANDS = {
 """First line of the help of each command."""
 
 
+_GATE = "jeton audit LOG --against OTHER, or --baseline FILE --fail-on BUDGET"
+_LEDGER = "jeton audit LOG --logs prices requests; in Python: jeton.ledger(LOG)"
+_ELSEWHERE = {
+    "gate": _GATE, "diff": _GATE, "baseline": _GATE,
+    "ledger": _LEDGER, "cost": _LEDGER, "price": _LEDGER, "bill": _LEDGER,
+}  # fmt: skip
+"""Words that name a part of a command, with the command."""
+
+
 class _Root(LazyGroup):
     """A group that imports a command when it is asked for, and turns errors into one line."""
 
@@ -88,6 +97,8 @@ class _Root(LazyGroup):
                 command = found
             click.echo(command.get_help(ctx))
             ctx.exit()
+        if args and (place := _ELSEWHERE.get(args[0])):
+            raise click.UsageError(f"unknown command {args[0]!r}\nhint: {place}", ctx)
         return super().resolve_command(ctx, args)
 
     def main(

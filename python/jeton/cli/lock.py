@@ -72,8 +72,8 @@ def lock(
     later change has a price. Put the file under version control, and run --check where tokens are
     made.
 
-    With --prompt the blocks of an agent's requests are locked (hashes only). --check names the
-    first block that another run changed, which ends a prompt cache.
+    With --prompt the blocks of an agent's requests are locked (hashes only), with their models,
+    cache marks, and parameters that end a prefix. --check names the first that another run changed.
 
     Exit code 0: nothing differs. 1: something does.
 
@@ -169,14 +169,11 @@ def _lock_prompts(prompts: tuple[str, ...], file: str, *, check: bool, as_json: 
         plain = {"is_same": not changes, "changes": [asdict(change) for change in changes]}
         streams.write_line(safe_json(plain).rstrip())
     for change in changes[:_MAX_TEXTS]:
-        where = f"{change.path} {change.kind}" if change.path else "only one run has it"
-        streams.say(
-            f"request {change.request}: {where}, {change.n_bytes_before:,} bytes before, "
-            f"{change.n_bytes_after:,} now; {change.n_bytes_behind:,} bytes are not read from a "
-            "cache"
-        )
+        streams.say(str(change))
+    if len(changes) > _MAX_TEXTS:
+        streams.say(f"and {len(changes) - _MAX_TEXTS:,} more; --json lists all")
     if not changes:
-        streams.say(f"jeton: {len(today.requests):,} requests have the same blocks")
+        streams.say(f"jeton: {len(today.requests):,} requests are the same")
     return EXIT_CHANGED if changes else EXIT_SAME
 
 

@@ -46,12 +46,15 @@ class TextCount:
         is_exact: True if the tokenizer is the model's own.
         low: Least slope that the usage or the source of the factor allows; savings are promised
             with it. Bills are apportioned with ``slope``.
+        high: Largest slope that is possible; infinite where the model's tokenizer is published, and
+            another one counts.
     """
 
     slope: float = 1.0
     frame_tokens: int = 0
     is_exact: bool = True
     low: float = 1.0
+    high: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

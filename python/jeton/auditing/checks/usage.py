@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.auditing.evidence import DAYS_PER_YEAR, Evidence, percent
+from jeton.auditing.money.decomposition import BilledBreakdown
 from jeton.auditing.registry import ANSWERS, FLAG, PROMPT, analysis, finding_of
+from jeton.economics.billed import INPUT_PARTS
 from jeton.findings import Basis, Finding, Severity
 
 MIN_ECHO_CHARS = 80
@@ -142,6 +144,18 @@ def _output_usd_per_year(
     )
 
 
+def _n_explained(found: BilledBreakdown) -> float:
+    """Return the unlogged tokens that a model may bill for the text, if it counts differently."""
+    place, total = INPUT_PARTS.index("unlogged"), 0.0
+    for model, own in found.table.by_model.items():
+        count = found.counts[model]
+        n_more = int(own.tokens[place].sum())
+        n_text = max(1, int(own.tokens.sum()) - n_more)
+        if not count.is_exact:
+            total += min(n_more, n_text * max(0.0, count.high / count.slope - 1))
+    return total
+
+
 @analysis("input-overhead")
 def input_overhead(evidence: Evidence) -> Iterator[Finding]:
     """The provider bills clearly more input than the log shows."""
@@ -156,10 +170,24 @@ def input_overhead(evidence: Evidence) -> Iterator[Finding]:
     overhead = n_more / n_text if n_text else 0.0
     if overhead < MIN_OVERHEAD:
         return
-    per_year = evidence.traffic.share_of_year(billed.usd("unlogged"))
-    n = billed.n_requests
+    name, n = evidence.current.name, billed.n_requests
+    is_explained = n_more - _n_explained(evidence.decomposition) < MIN_OVERHEAD * n_text
+    per_year = None if is_explained else evidence.traffic.share_of_year(billed.usd("unlogged"))
+    what = "is not in the log"
+    cause = (
+        "Tools, system prompts, templates, pictures or reasoning kept between turns are sent but "
+        f"not logged; or the model does not count with {name}."
+    )
+    remedy = (
+        "Log requests exactly as they are sent, and send only the tools that a request can need."
+    )
+    if is_explained:
+        what = f"may be text that {name} counts as fewer tokens than the provider"
+        cause = f"The model has another tokenizer than {name}; its range explains the difference."
+        remedy = "Leave -t out: then a model's own tokenizer counts where it is published."
     yield finding_of(
-        title=f"{percent(n_more / billed.input_tokens)} of the billed input is not in the log: "
+        severity=Severity.INFO if is_explained else Severity.WARNING,
+        title=f"{percent(n_more / billed.input_tokens)} of the billed input {what}: "
         f"{billed.input_tokens / n:,.0f} tokens a request are billed, the logged text has "
         f"{n_text / n:,.0f}",
         where="the requests",
@@ -170,10 +198,8 @@ def input_overhead(evidence: Evidence) -> Iterator[Finding]:
         else Basis.CALIBRATED,
         formula=f"{billed.input_tokens:,} billed input tokens - {n_text:,} tokens of the logged "
         "text as the provider counts them",
-        cause="Tools, system prompts, templates, pictures or reasoning kept between turns are sent "
-        f"but not logged; or the model does not count with {evidence.current.name}.",
-        remedy="Log requests exactly as they are sent, and send only the tools that a request can "
-        "need.",
+        cause=cause,
+        remedy=remedy,
         evidence={
             "billed_tokens_per_request": billed.input_tokens / n,
             "logged_tokens_per_request": n_text / n,

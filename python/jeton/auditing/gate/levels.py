@@ -48,11 +48,15 @@ from jeton.auditing.gate.text_effects import (
     tokens_of,
     within,
 )
-from jeton.economics.billed import INPUT_PARTS, KINDS, OUTPUT_PARTS
+from jeton.auditing.options.model_tokenizers import tokenizer_family_of_model
+from jeton.economics.billed import INPUT_PARTS, KINDS, OUTPUT_PARTS, BilledTable
 
 Level = Literal["where", "what", "price"]
 
 _TEXT_PARTS: Final = INPUT_PARTS[:-1]
+
+_MIN_SHARE: Final = Fraction(1, 20)
+"""Share of a side's requests from which a tokenizer that only it has explains another count."""
 
 _DAYS_PER_YEAR, _MONTHS_PER_YEAR = 365, 12
 PERIODS: Final = {
@@ -262,11 +266,11 @@ class _Work:
             return {(p, p): v for p in OUTPUT_PARTS for v in [self._change_of(p)]}
         if figure == "reasoning_tokens_per_request":
             return {("reasoning", "reasoning"): self._change_of("reasoning")}
-        effects = self._billed(*(_billed_parts(side) for side in (self.before, self.after)))
+        parts = [_billed_parts(side) for side in (self.before, self.after)]
         part = figure.removesuffix("_tokens_per_request")
-        if part == "input":
-            return effects
-        return {key: value for key, value in effects.items() if key[0] == part}
+        if part != "input":
+            parts = [{part: own[part]} for own in parts]
+        return self._billed(*parts)
 
     # -- text, as we count it -------------------------------------------------------------------
 
@@ -335,7 +339,8 @@ class _Work:
         """Effects on billed prompt tokens a request, by part.
 
         Billed tokens of a part are those that we count times a factor; a change of the factor alone
-        is another way to count, or else text that the log no longer shows.
+        is another way to count, or else text that the log no longer shows. So is a change of the
+        rest of the bill where one tokenizer counts the text of models with different ones.
         """
         text, _, _ = self._text(lambda cell: cell.n_tokens, self.scale)
         of_part: dict[str, Effects] = {}
@@ -347,10 +352,13 @@ class _Work:
             {p: Fraction(t.of_part(p).n_tokens[0]) * f / max(1, t.total().n) for p in _TEXT_PARTS}
             for t, f in ((self.before.text, Fraction(1)), (self.bridge, self.scale))
         ]
-        is_recounted = self.bridge is not self.after.text or self.scale != 1
-        if self.before.billed.by_model.keys() != self.after.billed.by_model.keys():
-            is_recounted = True
+        is_bridged = self.bridge is not self.after.text or self.scale != 1
+        is_recounted = is_bridged or _has_other_tokenizer(self.before.billed, self.after.billed)
+        is_all_logged = not (
+            self.before.billed.part("unlogged") or self.after.billed.part("unlogged")
+        )
         effects: Effects = {}
+        shared = ZERO
         for part in _TEXT_PARTS:
             a, b = old.get(part, ZERO), new.get(part, ZERO)
             if a == b:
@@ -372,13 +380,16 @@ class _Work:
                 add(effects, largest, recounted)
             elif is_recounted:
                 add(effects, ("", TOKENIZER), recounted)
+            elif is_all_logged:
+                shared += recounted
             else:
                 add(effects, ("unlogged", UNLOGGED), recounted)
-        add(
-            effects,
-            ("unlogged", UNLOGGED),
-            new.get("unlogged", ZERO) - old.get("unlogged", ZERO),
-        )
+        unlogged = new.get("unlogged", ZERO) - old.get("unlogged", ZERO)
+        is_of_tokenizer = is_recounted and not is_bridged
+        add(effects, ("", TOKENIZER) if is_of_tokenizer else ("unlogged", UNLOGGED), unlogged)
+        # Parts share a bill below their count; the part that moved most moved their shares.
+        largest = max(effects, key=lambda key: abs(effects[key]), default=("unlogged", UNLOGGED))
+        add(effects, largest, shared)
         return effects
 
     def _cached_share(self) -> Effects:
@@ -462,6 +473,21 @@ class _Work:
 
 
 # -- bills --------------------------------------------------------------------------------------
+
+
+def _has_other_tokenizer(before: BilledTable, after: BilledTable) -> bool:
+    """True if models of a tokenizer that only one side has send enough of its requests."""
+    sides: list[dict[str, int]] = []
+    for table in (before, after):
+        n_of: dict[str, int] = {}
+        for model, own in table.by_model.items():
+            name = tokenizer_family_of_model(model)
+            n_of[name] = n_of.get(name, 0) + own.n_requests
+        sides.append(n_of)
+    return any(
+        sum(n for name, n in one.items() if name not in other) >= _MIN_SHARE * sum(one.values()) > 0
+        for one, other in (sides, sides[::-1])
+    )
 
 
 def _billed_parts(side: BilledSide) -> dict[str, Fraction]:

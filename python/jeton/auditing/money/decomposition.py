@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -157,15 +158,18 @@ def _count_of(
     belongs = tokenizer_of_model(model) if model else None
     if belongs is not None and belongs.is_own and _is_in_use(belongs.vocabulary, name, tokenizer):
         return TextCount(1.0, _frame(billed - counted), is_exact=True)
+    slope = low = high = 1.0
+    if belongs is not None and belongs.is_own:
+        high = math.inf
+    elif belongs is not None:
+        factor = stand_in(model).factor("any")
+        slope, low, high = float(factor.value), float(factor.low), float(factor.high)
     learnt = slope_and_frame(counted, billed)
     if learnt is not None:
-        return TextCount(learnt.slope, round(learnt.frame_tokens), is_exact=False, low=learnt.low)
-    slope = low = 1.0
-    if belongs is not None and not belongs.is_own:
-        factor = stand_in(model).factor("any")
-        slope, low = float(factor.value), float(factor.low)
-    rest = billed - np.rint(counted * slope).astype(np.int64)
-    return TextCount(slope, _frame(rest), is_exact=False, low=low)
+        slope, low, frame = learnt.slope, learnt.low, round(learnt.frame_tokens)
+    else:
+        frame = _frame(billed - np.rint(counted * slope).astype(np.int64))
+    return TextCount(slope, frame, is_exact=False, low=low, high=high)
 
 
 def _is_in_use(vocabulary: str, name: str, tokenizer: Tokenizer) -> bool:

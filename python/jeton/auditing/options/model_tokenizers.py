@@ -10,7 +10,7 @@ import numpy as np
 from jeton._core import Tokenizer
 from jeton.catalog import ApiPrice, ModelFacts
 from jeton.catalog.api_price import USER_PROVIDER
-from jeton.economics.billing.closed import stand_in
+from jeton.economics.billing.closed import known_stand_in
 from jeton.errors import CatalogError
 from jeton.findings import Basis
 from jeton.registry import load
@@ -53,11 +53,17 @@ def tokenizer_of_model(model: str) -> ModelTokenizer | None:
     family = family_of(model)
     if family is not None:
         return ModelTokenizer(model, _usual(family), Basis.EXACT)
-    try:
-        entry = stand_in(model)
-    except CatalogError:
-        return None
-    return ModelTokenizer(model, entry.tokenizer, entry.basis)
+    entry = known_stand_in(model)
+    return None if entry is None else ModelTokenizer(model, entry.tokenizer, entry.basis)
+
+
+def tokenizer_family_of_model(model: str) -> str:
+    """Name of a model's tokenizer, published or not; the model's where nothing is known of it."""
+    entry = known_stand_in(model)
+    if entry is not None:
+        return entry.family
+    family = family_of(model)
+    return model if family is None else family.vocabularies[0]
 
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "tekken.json", "vocab.json", "vocab.txt")

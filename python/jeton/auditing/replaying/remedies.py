@@ -243,7 +243,7 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class CountedWith:
-    """Prompts counted with another tokenizer."""
+    """Another tokenizer for the same text."""
 
     tokenizer: Tokenizer
 

@@ -215,6 +215,7 @@ class Joiner:
         found, last = self._answers.find(identity, now)
         if found >= 0:
             self.join("same_answer_again", 1)
+            self._answers.follow(found, identity)
             ticket = self._answers.improve(found, row.usage.output, row.usage.input)
             if ticket is not None:
                 self._replace(ticket, row)
@@ -237,12 +238,16 @@ class Joiner:
             time_s = None if math.isnan(row.time_s) else row.time_s
             parts = (*parts, usage.output, time_s, row.text)
         hash_of = self._hash
+        record = 0
+        if request.scope and not request.is_strict_scope and row.record_id not in ("", request.id):
+            record = hash_of((row.record_id, str(row.time_s)))  # a time that is not known, too
         return AnswerIdentity(
             hash_of(request.id),
             hash_of(request.scope) if request.scope else 0,
             request.is_strict_scope,
             hash_of(parts),
             usage.output,
+            record,
         )
 
     def _replace(self, ticket: int, by: Row) -> None:

@@ -31,8 +31,9 @@ texts that share a passage share its pieces, though one begins with another name
 MAX_PARTS: Final = 20_000
 """Blocks of a request that are kept; real ones have a few hundred."""
 
-N_FACTS: Final = 3
-"""Words in front of a request's blocks: its parameters, its agent, the provider's reason."""
+N_FACTS: Final = 4
+"""Words in front of a request's blocks: its parameters, its agent, the provider's reason, and seven
+bits of each parameter."""
 
 _ROLES: Final = ("tools", "system", "user", "assistant", "tool")
 _ROLE_OF: Final = {"developer": 1, "model": 3, "ai": 3, "function": 4, "tool_result": 4} | {
@@ -77,11 +78,13 @@ _KINDS: Final = {
     "input_image": PartKind.PICTURE, "document": PartKind.FILE, "file": PartKind.FILE,
     "input_file": PartKind.FILE, "audio": PartKind.FILE, "input_audio": PartKind.FILE,
 }  # fmt: skip
-_PARAMETERS: Final = (
+PARAMETERS: Final = (
     "tool_choice", "thinking", "reasoning", "reasoning_effort", "response_format", "output_format",
     "prompt_cache_key", "speed", "service_tier",
 )  # fmt: skip
-"""Fields beside the text whose change ends a prefix, or sends it to other servers."""
+"""Fields beside the text whose change ends a prefix, or sends it to other servers; nine at most."""
+
+_PARAMETER_BITS: Final = 7
 
 
 @dataclass(slots=True)
@@ -118,13 +121,18 @@ def packed(chat: SentChat | None, agent: str, reason: str) -> bytes:
     if chat is None:
         if not agent and not number:
             return b""
-        return struct.pack("<3Q", 0, _hash(agent) if agent else 0, number)
+        return struct.pack(f"<{N_FACTS}Q", 0, _hash(agent) if agent else 0, number, 0)
     request = chat.request or {}
-    given = [(name, request[name]) for name in _PARAMETERS if request.get(name) is not None]
+    given = [(name, request[name]) for name in PARAMETERS if request.get(name) is not None]
     words = [
         _hash(repr(given)) if given else 0,
         _hash(agent) if agent else 0,
         int(number),
+        sum(
+            (_hash(repr(value)) % ((1 << _PARAMETER_BITS) - 1) + 1)
+            << _PARAMETER_BITS * PARAMETERS.index(name)
+            for name, value in given
+        ),
     ]
     for count, words_of_block in enumerate(_blocks(chat)):
         if count >= MAX_PARTS:
@@ -137,6 +145,15 @@ def packed(chat: SentChat | None, agent: str, reason: str) -> bytes:
     if mark and len(words) > N_FACTS:
         words[-1] |= mark << 40  # automatic caching marks the last block
     return struct.pack(f"<{len(words)}Q", *words)
+
+
+def changed_parameters(before: int, after: int) -> list[str]:
+    """Return the parameters whose bits differ in the last words of two requests' facts."""
+    differ = before ^ after
+    bits = (1 << _PARAMETER_BITS) - 1
+    return [
+        name for place, name in enumerate(PARAMETERS) if differ >> _PARAMETER_BITS * place & bits
+    ]
 
 
 def _blocks(chat: SentChat) -> Iterator[tuple[int, ...]]:

@@ -156,7 +156,7 @@ def stand_in(model: str) -> StandIn:
     Raises:
         UnknownModelError: If no family matches: nothing is guessed.
     """
-    found = _found(model)
+    found = known_stand_in(model)
     if found is not None:
         return found
     raise UnknownModelError(
@@ -167,7 +167,8 @@ def stand_in(model: str) -> StandIn:
     )
 
 
-def _found(model: str) -> StandIn | None:
+def known_stand_in(model: str) -> StandIn | None:
+    """Return the stand-in of a closed model; None where no family matches."""
     for form in plain_names(model):
         for entry in STAND_INS:
             if re.fullmatch(entry.pattern, form) and are_words_known(form, entry.pattern):
@@ -182,7 +183,7 @@ def _without_provider(model: str) -> str:
 def _nearest_models(model: str) -> tuple[str, ...]:
     """Models of the price list that have a stand-in; the families where none is near."""
     listed = {name.partition(":")[2] for name in price_names()}
-    known = nearest(_without_provider(model), [name for name in listed if _found(name)])
+    known = nearest(_without_provider(model), [name for name in listed if known_stand_in(name)])
     return known or tuple(entry.family for entry in STAND_INS)
 
 
