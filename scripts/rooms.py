@@ -3,7 +3,8 @@
 A room is a folder (or single file) at the top of the tree. An arrow is an import from one room
 into another; tests do not count. The floor of a room is one above the highest room it imports.
 ``python -m scripts.rooms`` shows the core, ``python -m scripts.rooms python`` the package. Of the
-package, circles of modules are printed too, with imports inside of functions.
+package, circles of modules are printed too, with imports inside of functions. ``--size`` counts
+the package's files and lines of code by folder: no blank lines, comments or docstrings.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-__all__ = ["circles", "floors", "main", "module_arrows", "python_arrows", "rust_arrows"]
+__all__ = ["circles", "floors", "main", "module_arrows", "python_arrows", "rust_arrows", "sizes"]
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "crates" / "jeton-core" / "src"
@@ -59,7 +60,7 @@ def python_arrows(top: Path = PACKAGE) -> Arrows:
     arrows: dict[tuple[str, str], list[str]] = {}
     for path in sorted(top.rglob("*.py")):
         here = _room(path, top)
-        for statement, is_at_the_top in _imports(path):
+        for statement, is_at_the_top in _read(path)[0]:
             if not is_at_the_top:
                 continue
             names: Iterable[str] = ()
@@ -84,7 +85,7 @@ def module_arrows(top: Path = PACKAGE) -> Arrows:
     paths = {_module(path, top): path for path in sorted(top.rglob("*.py"))}
     arrows: dict[tuple[str, str], list[str]] = {}
     for here, path in paths.items():
-        for statement, _ in _imports(path):
+        for statement, _ in _read(path)[0]:
             for there in _imported(statement, paths):
                 if there != here:
                     arrows.setdefault((here, there), []).append(path.relative_to(top).as_posix())
@@ -97,18 +98,45 @@ def _module(path: Path, top: Path) -> str:
 
 
 @functools.cache
-def _imports(path: Path) -> tuple[tuple[ast.stmt, bool], ...]:
-    """Return the imports of a file, each with whether it stands at the top level.
+def _read(path: Path) -> tuple[tuple[tuple[ast.stmt, bool], ...], int]:
+    """Return the imports of a file, each with whether it stands at the top level, and its size.
 
-    Those behind ``if TYPE_CHECKING`` do not count: nothing runs them.
+    Imports behind ``if TYPE_CHECKING`` do not count: nothing runs them.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
     at_the_top = set(map(id, tree.body))
-    return tuple(
+    imports = tuple(
         (statement, id(statement) in at_the_top)
         for statement in _statements(tree)
         if isinstance(statement, ast.Import | ast.ImportFrom)
     )
+    written = {
+        number
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    }
+    for node in (tree, *_definitions(tree)):
+        first = node.body[0] if node.body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+            written.difference_update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return imports, len(written)
+
+
+def _definitions(
+    tree: ast.Module,
+) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    yield from (node for node in ast.walk(tree) if isinstance(node, kinds))
+
+
+def sizes(top: Path = PACKAGE) -> Mapping[str, tuple[int, int]]:
+    """Return the lines of code and the files of each room of the package."""
+    found: dict[str, tuple[int, int]] = {}
+    for path in sorted(top.rglob("*.py")):
+        n_lines, n_files = found.get(_room(path, top), (0, 0))
+        found[_room(path, top)] = (n_lines + _read(path)[1], n_files + 1)
+    return found
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.stmt]:
@@ -191,7 +219,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tree", nargs="?", choices=("rust", "python"), default="rust")
     parser.add_argument("--arrows", action="store_true", help="print each arrow with its files")
+    parser.add_argument("--size", action="store_true", help="print the package's lines and files")
     options = parser.parse_args(arguments)
+    if options.size:
+        found = sizes()
+        for room, (n_lines, n_files) in sorted(found.items(), key=lambda item: -item[1][0]):
+            print(f"{n_lines:8,} {n_files:5,}  {room}")
+        n_lines, n_files = (sum(column) for column in zip(*found.values(), strict=True))
+        print(f"{n_lines:8,} {n_files:5,}  jeton")
+        return 0
     arrows = rust_arrows() if options.tree == "rust" else python_arrows()
     level = floors(arrows)
     for floor in sorted(set(level.values()), reverse=True):
