@@ -222,10 +222,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--size", action="store_true", help="print the package's lines and files")
     options = parser.parse_args(arguments)
     if options.size:
-        found = sizes()
-        for room, (n_lines, n_files) in sorted(found.items(), key=lambda item: -item[1][0]):
+        by_room = sizes()
+        for room, (n_lines, n_files) in sorted(by_room.items(), key=lambda item: -item[1][0]):
             print(f"{n_lines:8,} {n_files:5,}  {room}")
-        n_lines, n_files = (sum(column) for column in zip(*found.values(), strict=True))
+        n_lines, n_files = (sum(column) for column in zip(*by_room.values(), strict=True))
         print(f"{n_lines:8,} {n_files:5,}  jeton")
         return 0
     arrows = rust_arrows() if options.tree == "rust" else python_arrows()

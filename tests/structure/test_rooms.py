@@ -97,18 +97,9 @@ def test_no_crate_depends_on_one_above() -> None:
 
 CIRCLES_OF_LAZY_IMPORTS = [
     # Methods of a class that make or read another class, which imports the first.
-    [
-        "jeton.adapt.change",
-        "jeton.adapt.change_files",
-        "jeton.adapt.deriving",
-        "jeton.adapt.deriving",
-    ],
+    ["jeton.adapt.change", "jeton.adapt.change_files", "jeton.adapt.deriving"],
     # An encoding is pickled by its name, which the registry of encodings finds again.
-    [
-        "jeton.compat.tiktoken.registry",
-        "jeton.compat.tiktoken.core",
-        "jeton.compat.tiktoken.registry",
-    ],
+    ["jeton.compat.tiktoken.core", "jeton.compat.tiktoken.registry"],
     # A model names its trainer, and the trainer makes a model.
     ["jeton.compat.tokenizers.models", "jeton.compat.tokenizers.trainers"],
     ["jeton.registry.finding", "jeton.registry.of_models", "jeton.registry.places"],
