@@ -48,9 +48,10 @@ _VERDICTS = {
         ("Keep the cache for an hour", FLAG, SAME),
     ),
     "switched": _Fault(
-        "The {change} changes within a session, so that its cache is lost: {tokens} "
+        "The {change} changes between requests that share a beginning, which is lost: {tokens} "
         "tokens were paid again",
-        "A cache belongs to one model, and for Claude to the same parameters.",
+        "A cache belongs to one model. Claude's belongs to equal parameters too, and OpenAI's to "
+        "one prompt_cache_key.",
         ("Keep one model for a session", LINES, ANSWERS),
     ),
     "below-minimum": _Fault(
