@@ -53,14 +53,14 @@ def ways_to_mend(
             yield (
                 _lives(ordered, families, static_alone=True),
                 (
-                    'cache_control of tools and system: {"type": "ephemeral"} -> '
+                    'change cache_control of tools and system: {"type": "ephemeral"} -> '
                     '{"type": "ephemeral", "ttl": "1h"}'
                 ),
             )
             yield (
                 _lives(ordered, families, static_alone=False),
                 (
-                    'every cache_control: {"type": "ephemeral"} -> '
+                    'change every cache_control: {"type": "ephemeral"} -> '
                     '{"type": "ephemeral", "ttl": "1h"}'
                 ),
             )
@@ -72,7 +72,7 @@ def ways_to_mend(
                 else c
                 for c in ordered
             ),
-            'cache_control: remove "ttl": "1h"; every read comes within 5 minutes',
+            'remove "ttl": "1h" from cache_control; every read comes within 5 minutes',
         )
     elif verdict is CacheVerdict.WRITE_UNREAD:
         yield (
@@ -81,7 +81,7 @@ def ways_to_mend(
         )
         yield (
             tuple(_marked(c, static=True) if family_of(c) in families else c for c in ordered),
-            ("cache_control: behind tools and system alone, not behind the text of one request"),
+            ("set cache_control behind tools and system alone, not behind the text of one request"),
         )
         yield _marked_as_shared(ordered, prompts), _BEHIND_SHARED
     elif verdict in (CacheVerdict.NO_MARK, CacheVerdict.MARK_LATE, CacheVerdict.LOOK_BACK):
@@ -324,17 +324,19 @@ def _with_marks(
     if verdict is CacheVerdict.LOOK_BACK:
         yield (
             each(static=True, last=True, between=True),
-            ("cache_control: every 15 blocks, so that none is more than 20 blocks behind a mark"),
+            (
+                "set cache_control every 15 blocks, so that none is more than 20 blocks behind a mark"
+            ),
         )
-    yield each(static=True), "cache_control: one mark behind tools and system"
+    yield each(static=True), "set one cache_control, behind tools and system"
     yield _marked_as_shared(ordered, prompts), _BEHIND_SHARED
     yield (
         each(static=True, last=True),
-        ("cache_control: a moving mark on the last block, and one behind tools and system"),
+        ("set a moving cache_control on the last block, and one behind tools and system"),
     )
 
 
-_BEHIND_SHARED = "cache_control: behind the last block that another request begins with, too"
+_BEHIND_SHARED = "set cache_control behind the last block that another request begins with, too"
 
 
 def _marked_as_shared(ordered: Sequence[Call], prompts: set[tuple[int, int]]) -> tuple[Call, ...]:
