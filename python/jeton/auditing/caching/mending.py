@@ -324,9 +324,7 @@ def _with_marks(
     if verdict is CacheVerdict.LOOK_BACK:
         yield (
             each(static=True, last=True, between=True),
-            (
-                "set cache_control every 15 blocks, so that none is more than 20 blocks behind a mark"
-            ),
+            ("set cache_control every 15 blocks, so that no block is over 20 from a mark"),
         )
     yield each(static=True), "set one cache_control, behind tools and system"
     yield _marked_as_shared(ordered, prompts), _BEHIND_SHARED
