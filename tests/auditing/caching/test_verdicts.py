@@ -255,7 +255,9 @@ def test_a_fault_behind_another_is_named() -> None:
 
 @pytest.mark.conformance
 def test_fifty_pairs() -> None:
-    names = sorted(set(FAULTS) - {"05b below minimum of haiku"})
+    # These two are pairs themselves: unread writes beside a late mark, no mark beside long pauses.
+    two = {"14b mark behind each question", "06c rare and without a mark"}
+    names = sorted(set(FAULTS) - two - {"05b below minimum of haiku"})
     rng = random.Random(0)
     for seed in range(50):
         first, second = rng.sample(names, 2)

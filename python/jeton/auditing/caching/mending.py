@@ -11,7 +11,7 @@ import numpy as np
 
 from jeton.auditing.analyses.prefixes import common_prefix_chars
 from jeton.auditing.caching.calls import Block, Call, Calls, Mark, is_end
-from jeton.auditing.caching.verdicts import CacheVerdict, Judged, family_of
+from jeton.auditing.caching.verdicts import CacheVerdict, Judged, family_of, prompt_of
 from jeton.catalog.caches import CacheRule
 from jeton.workload.inputs.requests import RequestEvidence
 from jeton.workload.sampling.deep_sample import SampleDocument
@@ -40,7 +40,7 @@ def ways_to_mend(
     own = [p for p, f in enumerate(found) if _is_same(f, fault)]
     models = {ordered[p].model for p in own}
     families = {family_of(ordered[p]) for p in own}
-    prompts = {_prompt(ordered[p]) for p in own}
+    prompts = {prompt_of(ordered[p]) for p in own}
     verdict = fault.verdict
     if verdict is CacheVerdict.CHANGED:
         yield from _unchanged(ordered, found, own, fault)
@@ -48,17 +48,17 @@ def ways_to_mend(
         yield _unswitched(ordered, found, own, fault)
     elif verdict is CacheVerdict.EXPIRED:
         if all(_keeps_a_day(calls.rules[model][0]) for model in models):
-            yield _kept_a_day(ordered, families), 'request: "prompt_cache_retention": "24h"'
+            yield _kept_a_day(ordered, prompts), 'request: "prompt_cache_retention": "24h"'
         elif all(calls.rules[model][-1].lifetime == "1h" for model in models):
             yield (
-                _lives(ordered, families, static_alone=True),
+                _lives(ordered, prompts, static_alone=True),
                 (
                     'change cache_control of tools and system: {"type": "ephemeral"} -> '
                     '{"type": "ephemeral", "ttl": "1h"}'
                 ),
             )
             yield (
-                _lives(ordered, families, static_alone=False),
+                _lives(ordered, prompts, static_alone=False),
                 (
                     'change every cache_control: {"type": "ephemeral"} -> '
                     '{"type": "ephemeral", "ttl": "1h"}'
@@ -68,7 +68,7 @@ def ways_to_mend(
         yield (
             tuple(
                 replace(c, marks=tuple(Mark(m.at, _MINUTES) for m in c.marks))
-                if family_of(c) in families
+                if prompt_of(c) in prompts
                 else c
                 for c in ordered
             ),
@@ -104,11 +104,11 @@ def _keeps_a_day(rule: CacheRule) -> bool:
     return rule.is_automatic and rule.longest_seconds >= _DAY
 
 
-def _kept_a_day(ordered: Sequence[Call], families: set[tuple[int, int, int]]) -> tuple[Call, ...]:
+def _kept_a_day(ordered: Sequence[Call], prompts: set[tuple[int, int]]) -> tuple[Call, ...]:
     """Return the requests with their prefixes kept for a day, where a cache has no marks."""
     return tuple(
         replace(c, marks=(Mark(len(c.blocks) - 1, _DAY),))
-        if c.blocks and family_of(c) in families
+        if c.blocks and prompt_of(c) in prompts
         else c
         for c in ordered
     )
@@ -204,12 +204,6 @@ def _same_block(
     return tuple(mended)
 
 
-def _prompt(call: Call) -> tuple[int, int]:
-    """Return model, and tools and instructions word for word."""
-    n_static = call.n_static()
-    return call.model, call.chain[n_static - 1] if n_static else 0
-
-
 def _talk(call: Call) -> tuple[int, int, int]:
     n_static = call.n_static()
     first = call.blocks[n_static].hash if n_static < len(call.blocks) else 0
@@ -279,12 +273,12 @@ def _unswitched(
 
 
 def _lives(
-    ordered: Sequence[Call], families: set[tuple[int, int, int]], *, static_alone: bool
+    ordered: Sequence[Call], prompts: set[tuple[int, int]], *, static_alone: bool
 ) -> tuple[Call, ...]:
     """Return the requests with marks that live an hour."""
     mended = []
     for call in ordered:
-        if family_of(call) in families:
+        if prompt_of(call) in prompts:
             n_static = call.n_static()
             marks = tuple(
                 Mark(m.at, _HOUR if m.at < n_static or not static_alone else m.life_seconds)
@@ -319,7 +313,7 @@ def _with_marks(
     ordered: Sequence[Call], prompts: set[tuple[int, int]], verdict: CacheVerdict
 ) -> Iterator[Mended]:
     def each(**where: bool) -> tuple[Call, ...]:
-        return tuple(_marked(c, **where) if _prompt(c) in prompts else c for c in ordered)
+        return tuple(_marked(c, **where) if prompt_of(c) in prompts else c for c in ordered)
 
     if verdict is CacheVerdict.LOOK_BACK:
         yield (
@@ -339,7 +333,7 @@ _BEHIND_SHARED = "set cache_control behind the last block that another request b
 
 def _marked_as_shared(ordered: Sequence[Call], prompts: set[tuple[int, int]]) -> tuple[Call, ...]:
     """Return the requests with one mark, behind the longest beginning that two of them have."""
-    own = [_prompt(call) in prompts for call in ordered]
+    own = [prompt_of(call) in prompts for call in ordered]
     times = Counter(
         call.chain[at]
         for call, is_own in zip(ordered, own, strict=True)

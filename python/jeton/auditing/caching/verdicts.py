@@ -151,6 +151,12 @@ def family_of(call: Call) -> tuple[int, int, int]:
     return call.model, n_tools, n_parts
 
 
+def prompt_of(call: Call) -> tuple[int, int]:
+    """Return model, and tools and instructions word for word."""
+    n_static = call.n_static()
+    return call.model, call.chain[n_static - 1] if n_static else 0
+
+
 def _remember(seen: _Seen, place: int, call: Call, chain: tuple[int, ...]) -> None:
     talk, session, static = _keys(call, chain)
     if len(call.blocks) > call.n_static():
@@ -393,11 +399,21 @@ def _with_writes(
 ) -> list[Judged]:
     """Judge writes of requests without another fault: never read, or kept for an hour in vain."""
     groups: dict[tuple[int, int, int], list[int]] = {}
+    prompts: dict[tuple[int, int], list[int]] = {}
     n_of_family = Counter(family_of(call) for call in ordered)
     quiet = (CacheVerdict.COLD, CacheVerdict.HIT, CacheVerdict.BELOW_MINIMUM)
     for place, call in enumerate(ordered):
         if found[place].verdict in quiet and call.blocks:
             groups.setdefault(family_of(call), []).append(place)
+            prompts.setdefault(prompt_of(call), []).append(place)
+    for (model, _), places in prompts.items():
+        hours = [p for p in places if uses[p].written_1h > 0]
+        is_earned = any(expected[p].longest_gap > calls.rules[model][0].ttl_seconds for p in places)
+        if hours and not is_earned and any(uses[p].read > 0 for p in places):
+            for p in hours:
+                found[p] = replace(
+                    found[p], verdict=CacheVerdict.HOUR_UNEARNED, n_tokens=uses[p].written_1h
+                )
     for family, places in groups.items():
         rules = calls.rules[family[0]]
         written = sum(max(uses[p].written, 0) for p in places)
@@ -407,16 +423,9 @@ def _with_writes(
         is_price = n_writing <= _FEW_SHARE * n_of_family[family]
         minutes = rules[0].write_factor - 1
         extra = (written - hour) * minutes + hour * (rules[-1].write_factor - 1)
-        is_earned = any(expected[p].longest_gap > rules[0].ttl_seconds for p in places)
-        if hour and not is_earned and read:
+        if extra > read * _READ_GAIN and not is_price:
             for p in places:
-                if uses[p].written_1h > 0:
-                    found[p] = replace(
-                        found[p], verdict=CacheVerdict.HOUR_UNEARNED, n_tokens=uses[p].written_1h
-                    )
-        elif extra > read * _READ_GAIN and not is_price:
-            for p in places:
-                if uses[p].written > 0:
+                if uses[p].written > 0 and found[p].verdict is not CacheVerdict.HOUR_UNEARNED:
                     found[p] = replace(
                         found[p], verdict=CacheVerdict.WRITE_UNREAD, n_tokens=uses[p].written
                     )
