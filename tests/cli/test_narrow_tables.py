@@ -14,7 +14,9 @@ from click.testing import CliRunner
 
 from jeton.cli.app import app
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals of POSIX")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="needs pseudo-terminals of POSIX, which CI has"
+)
 
 COMMANDS = (
     ["catalog", "gpus"],

@@ -202,7 +202,7 @@ def _learned_rows(
 # BPE on these characters learns which ids to join. Counting and learning run in the core.
 
 _MAX_IDS = 0x44000
-"""Most ids, 278,528: three classes of so many characters fit above the surrogates."""
+"""Most ids, 278,528: three classes of that size fit above the surrogates."""
 
 _STARTS, _INSIDES, _OTHERS = 0x20000, 0x20000 + _MAX_IDS, 0x20000 + 2 * _MAX_IDS
 _ALONE = 0x1

@@ -19,7 +19,7 @@ _HELD_OUT_BYTES = 32 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How documents are read.
+    """Options for reading documents.
 
     Attributes:
         field: JSONL and Parquet: where the text is.

@@ -17,7 +17,7 @@ from jeton.errors import AdaptError
 
 
 def piece_costs(base: Tokenizer, written: WrittenTokenizer, ids: Iterable[int]) -> dict[int, int]:
-    """Returns the tokens more of each id that other tokens can stand for; others are left out."""
+    """Returns the extra tokens per use of each removed id; ids without a replacement are out."""
     tokens = written.tokens()
     if written.kind == "wordpiece":
         vocab = {token.decode("utf-8", "replace"): id for id, token in enumerate(tokens) if token}

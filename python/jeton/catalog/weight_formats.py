@@ -19,14 +19,14 @@ from jeton.errors import UnknownNumberFormatError
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """How one element of a tensor is written.
+    """Encoding of one element of a tensor.
 
     Attributes:
         name: Name in this catalog.
         aliases: Other names it answers to.
         element_bits: Bits of the element alone.
         block_bits: Bits of scales, minima and zero points that a block shares.
-        block_elements: Elements of a block; 0: so many share them that they do not count.
+        block_elements: Elements of a block; 0: too many share the scale for it to count.
         source: Where this was read.
         date: Day on which it was checked.
     """
@@ -75,7 +75,7 @@ def number_formats() -> tuple[NumberFormat, ...]:
 
 
 def plain_format(bits: Fraction) -> NumberFormat:
-    """Return a format of so many bits without scales, for a size that was given as a number."""
+    """Return a format of the given bits without scales."""
     return NumberFormat(
         name=f"{float(bits / 8):g} bytes",
         aliases=(),

@@ -22,7 +22,7 @@ ENGINES = ("vllm", "sglang", "tensorrt-llm", "llama.cpp")
 
 
 class MemoryOptions(OptionSet):
-    """How a model is held on GPUs. The names are those of vLLM where it has the option."""
+    """Options for placing a model on GPUs. The names are those of vLLM where it has the option."""
 
     engine: str = option(
         "Engine whose rules hold: what it takes, refuses, and keeps of a GPU.",
@@ -107,7 +107,7 @@ class MemoryOptions(OptionSet):
 
 
 class EngineOptions(MemoryOptions, title="Memory"):
-    """How a model is held, with the parts that no audit asks for."""
+    """Options for placing a model, with parts that no audit needs."""
 
     pipeline_parallel: int = option(
         "Stages that share the layers, each of --tensor-parallel GPUs.",

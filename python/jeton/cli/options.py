@@ -179,7 +179,7 @@ def output_tokens(counted: str = "") -> Any:
 
 
 class DocumentOptions(OptionSet):
-    """How documents are read."""
+    """Options for reading documents."""
 
     field: str = FIELD
     documents: Literal["file", "line"] = DOCUMENTS
@@ -188,7 +188,7 @@ class DocumentOptions(OptionSet):
 
 
 class InputOptions(DocumentOptions):
-    """How documents are read, those of standard input and of unusual suffixes too."""
+    """Options for reading documents, standard input and unusual suffixes included."""
 
     file_format: Literal["auto", "text", "jsonl"] = FORMAT
 

@@ -95,7 +95,7 @@ def _stream(number: int, *, is_input: bool) -> io.TextIOWrapper:
 
 
 WAIT_SECONDS = 2.0
-"""So long a pipe may stay unopened before somebody is told."""
+"""Seconds that a pipe may stay unopened before a message."""
 
 _MAX_DESCRIPTORS = 256
 """Descriptors that are looked at; a command opens few."""

@@ -61,7 +61,7 @@ class InputBatch:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.offsets) - 1
 
     @cached_property

@@ -291,7 +291,7 @@ _USUAL = {
 }
 
 
-# Which file of a model a setting stands in, or would stand in.
+# File of a model that holds a setting, or would hold it.
 
 _CONFIG = "tokenizer_config.json"
 _MAP = "special_tokens_map.json"

@@ -212,7 +212,7 @@ def _bad(file: Path, what: str) -> FormatError:
 
 
 CLASS_REBUILDS = "tokenizer_class builds its own tokenizer"
-"""How the sentence about such a class begins."""
+"""Beginning of the sentence about such a class."""
 
 _MAX_WARNINGS = 20
 

@@ -302,7 +302,7 @@ Value = int | str | list[str]
 
 _UINT32 = 4
 _N_PAIRS_AT = 16
-"""Where the number of pairs stands: behind the magic, the version and the number of tensors."""
+"""Offset of the number of pairs: behind the magic, the version and the number of tensors."""
 
 
 def with_pairs(data: bytes, pairs: Mapping[str, Value]) -> bytes:

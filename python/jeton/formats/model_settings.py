@@ -41,7 +41,7 @@ _MAX_TEMPLATES = 100
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a tokenizer came from.
+    """Source of a tokenizer.
 
     Attributes:
         path: The folder, or the GGUF file.

@@ -89,7 +89,7 @@ MAX_DIGITS = 100
 
 
 class NumbersStep(BaseStep):
-    """Rounds numbers with a fraction to so many significant digits, half to even.
+    """Rounds numbers with a fraction to some significant digits, half to even.
 
     Digits before the point stay, as do integers, versions, dates, addresses, fences and documents
     that look like code.

@@ -297,7 +297,7 @@ class SegmentedTokenizer:
         return [self.encode(text) for text in texts]
 
     def count(self, text: str) -> int:
-        """How many ids a text has."""
+        """Number of ids of a text."""
         return len(self.encode(text))
 
     def decode(self, ids: Sequence[int] | Any) -> str:

@@ -141,7 +141,7 @@ def limit_memory(
     *,
     shares: int = 1,
 ) -> None:
-    """Bound the memory of counts, which get one of so many shares of it.
+    """Bound the memory of counts to one of `shares` equal parts.
 
     Raises:
         UsageError: Less than 16 MiB in all.

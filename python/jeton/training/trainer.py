@@ -112,7 +112,7 @@ def _shown(char: str) -> str:
 
 
 def long_words(facts: Mapping[str, Any]) -> str:
-    """How many words were too long to become pieces, in words; empty: none."""
+    """Sentence on words that were too long to become pieces; empty: none."""
     n_words, n_uses = facts.get("n_long_words", 0), facts.get("n_long_word_uses", 0)
     if not n_words:
         return ""

@@ -179,7 +179,7 @@ workload (`tokenizer-foreign`), because a second model or tokenizer has to be ru
 the first."""
 
 MIN_ABOVE_WHOLE = 0.05
-"""How much more it saves there than on the whole workload; otherwise it is the whole's finding."""
+"""Least extra share that a domain saves; below it the finding is the whole workload's."""
 
 
 @analysis(

@@ -316,7 +316,7 @@ def rewrite_finding(id: str, evidence: Evidence) -> Iterator[Finding]:  # noqa: 
 
 
 MIN_KEYS_SHARE = 0.05
-"""Share of tokens from which a change of the format is told. Our choice: whoever reads the prompt
+"""Smallest share of tokens for which a change of the format is reported. Our choice: a reader
 has to learn the new form, which is not worth less."""
 
 

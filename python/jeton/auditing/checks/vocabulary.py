@@ -135,7 +135,7 @@ class VocabularyCost:
 
 
 def vocabulary_cost(model: ModelFacts, *, vocab_size: int, n_tokens: int) -> VocabularyCost:
-    """Weights read to generate a text of so many tokens, one token at a time."""
+    """Weights read to generate a text of `n_tokens`, one token at a time."""
     parameters = count_parameters(model, vocab_size=vocab_size)
     read = parameters.active_layer_matrices + parameters.head_matrix
     return VocabularyCost(vocab_size, parameters.head_matrix / read, read, read * n_tokens)

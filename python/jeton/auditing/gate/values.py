@@ -148,7 +148,7 @@ MIN_DOCUMENTS = 2
 
 
 class IntervalKind(StrEnum):
-    """How much of both sides is the same documents."""
+    """Share of the documents that both sides have."""
 
     PAIRED = "paired"
     PARTLY_PAIRED = "partly paired"

@@ -82,7 +82,7 @@ def quota_of(
     output_tokens_per_request: float,
     growth_per_month: float | None,
 ) -> QuotaReport:
-    """How the traffic stands to the limits.
+    """Traffic beside its limits.
 
     The tokens of a request are its input and output as reported; where that is not known, the
     input as counted and the mean output.

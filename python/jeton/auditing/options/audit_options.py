@@ -222,7 +222,7 @@ def pricing_of(
     strict: bool,
     period: str,
 ) -> PricingOptions:
-    """How logged requests are priced.
+    """Rules for the prices of logged requests.
 
     Raises:
         RecordError: The file is no map of names.

@@ -25,7 +25,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class ReadingOptions(OptionSet):
-    """How a corpus is read."""
+    """Options for reading a corpus."""
 
     field: str = options.FIELD
     documents: Literal["file", "line"] = options.DOCUMENTS

@@ -20,7 +20,7 @@ _MEGABYTE = 10**6
 
 
 class InputSettings(OptionSet, title="Input"):
-    """How documents are read, grouped and sampled."""
+    """Options for reading, grouping and sampling documents."""
 
     tokenizers: tuple[str, ...] = option(
         "Tokenizer to measure: a name, a model, a file or folder. Repeatable. By default that "
@@ -94,7 +94,7 @@ class InputSettings(OptionSet, title="Input"):
 
 
 class LogSettings(OptionSet, title="Logs"):
-    """How request logs are read and priced."""
+    """Options for reading and pricing request logs."""
 
     logs: bool = option(
         "The inputs are request logs (OpenAI, Anthropic, OpenTelemetry and others). Traffic, "

@@ -61,7 +61,7 @@ def warn_of_other_ids(tokenizer: Any, folder: str | os.PathLike[str], subfolder:
 
 
 def _form(tree: dict[str, Any]) -> str:
-    """How spaces are marked, which ``text_steps`` leaves out."""
+    """Marks for spaces, which ``text_steps`` leaves out."""
     return json.dumps([tree.get("normalizer"), tree.get("pre_tokenizer")], sort_keys=True)
 
 

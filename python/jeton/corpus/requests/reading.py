@@ -42,7 +42,7 @@ _ENVELOPES: Final = (
     "log", "@message", "message", "msg", "line", "jsonPayload", "json_payload", "textPayload",
     "text_payload", "_raw",
 )  # fmt: skip
-"""Where collectors of logs keep the line that a program wrote."""
+"""Fields in which log collectors keep a program's line."""
 
 _EXPORTS: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
 ASIDE: Final = frozenset((*_WRAPPERS, *_EXPORTS, *_INSIDE, *_ENVELOPES))

@@ -13,7 +13,7 @@ from jeton.doctor.failures import Area, EvidenceKind, Seen, known
 from jeton.doctor.patient import Patient, file_of_setting, file_of_stops
 from jeton.findings import Severity
 
-# Which special tokens are in use, and where a model stops.
+# Special tokens in use, and the places where a model stops.
 
 CONTROL_TEXT = re.compile(
     r"<\|[^|<>\s{}'\"]{1,60}\|>|<\uff5c[^\uff5c<>{}'\"]{1,60}\uff5c>|<(?:start|end)_of_(?:turn|text|role)>"

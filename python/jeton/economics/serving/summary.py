@@ -379,7 +379,7 @@ class MemoryFigures:
         return result
 
     def _needed(self, gpu: GpuFacts, budget: MemoryBudget) -> str:
-        """How many GPUs the model needs, where that is more than it was given."""
+        """Number of GPUs that the model needs, if more than it was given."""
         if budget.n_gpus == 1 and budget.fits:
             return ""
         if budget.fits and self.plan.n_gpus is not None:

@@ -229,7 +229,7 @@ _MAX_RATIO = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class TokenizerRatio:
-    """How many tokens a tokenizer needs for the text of one token of the tokenizer in use.
+    """Tokens of a tokenizer for the text of one token of the tokenizer in use.
 
     Attributes:
         tokenizer: Its name.

@@ -161,14 +161,14 @@ class PageBytes:
         self.window_pages = -(-longest // page_tokens) + 1
         """Pages that layers with a window hold at most."""
         self.state = plan.rules.state_of(model, plan)
-        """Bytes that a sequence keeps whatever its length."""
+        """Bytes of a sequence that do not depend on its length."""
         if self.full + self.window == 0:
             raise UsageError(
                 f"{model.name} keeps no keys and values; there are no pages to hand out"
             )
 
     def of(self, context: int) -> int:
-        """Bytes of a sequence of so many tokens."""
+        """Bytes of a sequence of `context` tokens."""
         pages = -(-context // self.page_tokens)
         if not self.window:
             return pages * self.full + self.state
@@ -180,7 +180,7 @@ class PageBytes:
         return self.full + (self.window if pages < self.window_pages else 0)
 
     def most_tokens(self, budget_bytes: int) -> int:
-        """The longest sequence that so many bytes hold; -1: not even an empty one."""
+        """The longest sequence that fits the bytes; -1: not even an empty one."""
         rest = budget_bytes - self.state
         if rest < 0:
             return -1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PredictionError:
-    """How good the predictions were, over the requests that had one.
+    """Quality of the predictions, over the requests that had one.
 
     Attributes:
         n_predicted: Requests for which there was history.

@@ -391,7 +391,7 @@ def tokens_per_char(vocab_size: float) -> float:
 
 
 def compute_optimal_flops(n_nonvocab_parameters: float) -> float:
-    """Return the training FLOPs for which so many parameters (without tables) are the best.
+    """Return the training FLOPs for which this number of parameters (without tables) is best.
 
     Formula: ``N = e^-2.48465 F^0.5`` solved for F.
 

@@ -179,7 +179,7 @@ class RateLimit:
         self._last_s = float("-inf")
 
     def has_room(self, n_tokens: float, now_s: float) -> bool:
-        """True if a request of so many tokens may be sent now."""
+        """True if a request of `n_tokens` may be sent now."""
         self._refill(now_s)
         if self._requests is not None and self._requests_left < 1:
             return False

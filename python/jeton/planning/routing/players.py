@@ -87,7 +87,7 @@ class LoggedOption:
         return self._lane.endpoint.cache.ttl_seconds
 
     def usd_at(self, read: int) -> float:
-        """Return the dollars where so many tokens are read from the cache."""
+        """Return the dollars if `read` tokens come from the cache."""
         if read >= self.read:
             return self.usd
         return self.usd + (self._cold - self.usd) * (self.read - read) / self.read

@@ -54,7 +54,7 @@ def drawn_windows(
 
     Args:
         trace: The trace.
-        n_requests: Requests at least, of which the first so many are kept.
+        n_requests: Number of requests to keep, the first ones.
         seed: Seed of the draws.
         window_seconds: Length of a window; None: a minute, or an eighth of a short trace.
         with_blocks: Keep the blocks that say which prompts begin alike.

@@ -1,4 +1,4 @@
-"""How the figures were made: bases, sampling, corpus, workload, sources, formulas."""
+"""Method of the figures: bases, sampling, corpus, workload, sources, formulas."""
 
 from __future__ import annotations
 

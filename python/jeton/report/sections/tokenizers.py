@@ -122,7 +122,7 @@ def _splitter(numbers: Numbers, current: int) -> Block | None:
 
 
 def stability(numbers: Numbers) -> tuple[Block, ...]:
-    """How far ids stay when the text changes; nothing where it was not measured."""
+    """Share of ids that stay when the text changes; nothing where it was not measured."""
     found = [(t.get("quality") or {}).get("stability") or {} for t in numbers.data["tokenizers"]]
     keys = list(dict.fromkeys(key for one in found for key in one))
     if not keys:

@@ -1,4 +1,4 @@
-"""Which tokenizer to choose: candidates by money, time, memory and quality."""
+"""Choice of a tokenizer: candidates by money, time, memory and quality."""
 
 from __future__ import annotations
 

@@ -286,7 +286,7 @@ def comparison(numbers: Numbers) -> Table:
 
 
 def _formulas(numbers: Numbers, data: dict[str, Any]) -> Table:
-    """How each factor and each step is computed."""
+    """Formula of each factor and each step."""
     named: list[tuple[Words, str]] = [
         (factor["name"].replace("_", " "), f"waterfall.factors[{index}].value")
         for index, factor in enumerate(data["factors"])

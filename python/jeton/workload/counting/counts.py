@@ -96,7 +96,7 @@ def markers_of(tokenizers: Iterable[Tokenizer]) -> tuple[str, ...]:
 
 
 class LookalikeCounts:
-    """How often each marker occurs in documents, and the documents that contain any.
+    """Occurrences of each marker, and the documents that contain any.
 
     They are found by the core while it looks at the texts (`jeton._core.Surveyor`): of those that
     begin with the same three bytes, what begins inside one is a part of it.

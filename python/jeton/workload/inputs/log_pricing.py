@@ -81,7 +81,7 @@ class ColumnNames(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PricingOptions:
-    """How logged requests are priced.
+    """Rules for the prices of logged requests.
 
     Attributes:
         model_map: Names of one's own for models.
